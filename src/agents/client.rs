@@ -1,7 +1,7 @@
 //! A client of the API that is ready in less than a millisecond.
 //!
-//! A hook runs for every prompt and has 40 ms. Over `http` it opens one connection on a runtime without further threads.
-//! Only `https` uses the general client, which loads certificates first.
+//! A hook runs for every prompt and has 40 ms. Over `http` it opens one connection on a runtime without further
+//! threads. Only `https` uses the general client, which loads certificates first.
 
 #![expect(clippy::disallowed_types, reason = "is a client of the own API")]
 

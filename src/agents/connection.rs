@@ -116,7 +116,7 @@ impl Session {
     }
 }
 
-/// Returns whether a server accepted the credential. Only the refusal of a credential is a 401, or a 403 without a code.
+/// Returns whether a server accepted the credential. A refused one gets a 401, or a 403 without a code.
 fn is_accepted(response: &ApiResponse) -> bool {
     !(response.status == 401 || response.status == 403 && response.code().is_empty())
 }
@@ -131,7 +131,7 @@ fn kept_session(file: &Path) -> Option<Session> {
 pub(super) fn remedy(response: &ApiResponse) -> &'static str {
     match ErrorCode::from_text(response.code()) {
         Some(ErrorCode::ForbiddenNamespace | ErrorCode::ScopedKey) => {
-            ": the key is limited to one namespace; set CUEBASE_NAMESPACE to that one, or use a key for the whole account"
+            ": the key is limited to one namespace; set CUEBASE_NAMESPACE to it, or use a key for the whole account"
         }
         _ => "",
     }

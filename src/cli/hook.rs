@@ -1,7 +1,7 @@
 //! `cuebase hook`: runs when a coding agent calls a hook.
 //!
-//! A hook must never disturb the agent. So it has a deadline, after which the process exits whatever it waits for, and
-//! it exits with success and prints nothing when something fails. It reads no settings file and opens no data directory.
+//! A hook must never disturb the agent. So it has a deadline, after which the process exits whatever it waits for. When
+//! something fails, it exits with success and prints nothing. It reads no settings file and opens no data directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

@@ -40,11 +40,19 @@ impl AgentFile {
 
     /// Returns a file with settings and a server of the person.
     fn others(&self) -> String {
-        format!(
-            "{{\n    // mine\n    \"zebra\": true,\n    \"{}\": {{\n        \"other\": {{\"command\": \"x\", \"b\": 1, \"a\": 2}}\n    \
-             }},\n    \"apple\": [1,2]\n}}\n",
-            self.table
-        )
+        let table = format!("    \"{}\": {{", self.table);
+        let lines = [
+            "{",
+            "    // mine",
+            "    \"zebra\": true,",
+            table.as_str(),
+            "        \"other\": {\"command\": \"x\", \"b\": 1, \"a\": 2}",
+            "    },",
+            "    \"apple\": [1,2]",
+            "}",
+            "",
+        ];
+        lines.join("\n")
     }
 }
 
@@ -151,9 +159,19 @@ fn codex_gets_a_marked_section() {
 fn claude_code_gets_hooks_next_to_those_of_the_person() {
     let person = Person::with_data();
     let path = person.home().join(".claude/settings.json");
-    let mine = "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \
-                \"say done\"}]}\n    ]\n  }\n}\n";
-    write(&path, mine);
+    let lines = [
+        "{",
+        "  \"model\": \"opus\",",
+        "  \"hooks\": {",
+        "    \"Stop\": [",
+        "      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}",
+        "    ]",
+        "  }",
+        "}",
+        "",
+    ];
+    let mine = lines.join("\n");
+    write(&path, &mine);
     let shown = succeed(&person, &["install", "claude-code", "--yes"]);
     assert!(shown.contains("--- /dev/null") && shown.contains(".claude.json"), "the servers are a new file: {shown}");
     let settings = parse(&read(&path));

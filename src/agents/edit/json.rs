@@ -80,8 +80,8 @@ pub(crate) fn unset(text: &str, path: &[&str]) -> anyhow::Result<String> {
     }
 }
 
-/// Removes the elements of the list at the end of a path for which `is_removed` holds. Removes the list if it becomes
-/// empty by that.
+/// Removes the elements for which `is_removed` holds from the list at the end of a path. A list that becomes empty by
+/// that is removed.
 pub(crate) fn remove_elements(
     text: &str,
     path: &[&str],

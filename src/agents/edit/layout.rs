@@ -208,6 +208,6 @@ mod tests {
         let list = container_at(text, &["a", "x"]).expect("a list");
         assert_eq!(list.items.len(), 2);
         assert!(container_at(text, &["a", "y"]).is_none() && container_at(text, &["d", "k"]).is_none());
-        assert!(container_at(text, &["b\"c"]).is_none(), "a number is no container");
+        assert!(container_at(text, &["b\"c"]).is_none(), "a number has no items");
     }
 }

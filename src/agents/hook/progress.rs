@@ -1,7 +1,8 @@
 //! How much of a session's transcript is stored.
 //!
-//! Two hooks of a session may run at the same time, so a lock guards the record. The end of a part is recorded before the
-//! part is sent. A hook that is killed in between sends the same body again, which the server recognizes.
+//! Two hooks of a session may run at the same time, so a lock guards the record. The end of a part is recorded before
+//! the part is sent. If a hook is killed in between, the next one sends the same body again, which the server
+//! recognizes.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -64,7 +64,7 @@ pub(super) fn read_part(path: &Path, bounds: PartBounds) -> anyhow::Result<Part>
             break;
         }
         end += length as u64;
-        // A line that is not JSON is no message. The format belongs to the agent and may change.
+        // A line that is not JSON holds no message. The format belongs to the agent and may change.
         let Ok(entry) = serde_json::from_slice::<Value>(&line) else { continue };
         if let Some(said) = Said::of(&entry, bounds.since) {
             turns.add(said);
@@ -206,7 +206,8 @@ mod tests {
 
     fn line(kind: &str, content: &Value, second: u32) -> Value {
         let timestamp = format!("2026-05-04T09:00:{second:02}Z");
-        json!({"type": kind, "isSidechain": false, "timestamp": timestamp, "message": {"role": kind, "content": content}})
+        let message = json!({"role": kind, "content": content});
+        json!({"type": kind, "isSidechain": false, "timestamp": timestamp, "message": message})
     }
 
     fn typed_meanwhile(prompt: &str, mode: &str) -> Value {

@@ -103,9 +103,20 @@ mod tests {
 
     #[test]
     fn hooks_stand_after_those_of_others_and_are_removed_without_a_trace() {
-        let others = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \
-            \"command\": \"say done\"}\n        ]\n      }\n    ]\n  }\n}\n";
-        for text in [others, "{\n  \"model\": \"opus\"\n}\n"] {
+        let lines = [
+            "{",
+            "  \"hooks\": {",
+            "    \"Stop\": [",
+            "      {",
+            "        \"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]",
+            "      }",
+            "    ]",
+            "  }",
+            "}",
+            "",
+        ];
+        let others = lines.join("\n");
+        for text in [others.as_str(), "{\n  \"model\": \"opus\"\n}\n"] {
             let added = add(text, &setup("/a")).expect("adds");
             assert!(is_current(&added, &setup("/a")).expect("reads"), "{added}");
             assert!(

@@ -1,8 +1,8 @@
 //! Installing Cuebase in a coding agent, and removing it.
 //!
 //! [`agent`] knows which files an agent reads, [`setup`] what the agent is to run, [`entry`] and [`hooks`] how that is
-//! written. [`plan`] makes the changes, which a person sees before [`change`] carries them out. [`receipt`] keeps what a
-//! file held before.
+//! written. [`plan`] makes the changes, which a person sees before [`change`] carries them out. [`receipt`] keeps what
+//! a file held before.
 
 mod agent;
 mod change;

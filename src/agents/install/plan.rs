@@ -16,8 +16,8 @@ use super::setup::Setup;
 /// The text of a JSON file that does not exist yet.
 const EMPTY_OBJECT: &str = "{}\n";
 
-/// Returns the changes that add Cuebase, one for each file of the agent. `project` is the top folder of the project, for
-/// the scope of a project. A file that has the setup already stays as it is.
+/// Returns the changes that add Cuebase, one for each file of the agent. `project` is the top folder of the project,
+/// for the scope of a project. A file that has the setup already stays as it is.
 ///
 /// # Errors
 ///

@@ -165,9 +165,7 @@ mod tests {
     }
 
     fn remote(url: &str) -> String {
-        format!(
-            "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
-        )
+        format!("[core]\n\tbare = false\n[remote \"origin\"]\n\turl = {url}\n\tprune = true\n")
     }
 
     #[test]
