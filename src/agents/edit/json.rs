@@ -143,7 +143,8 @@ fn insert(text: &str, container: &Container, name: Option<&str>, value: &Ordered
     let indent = indent_of(text, last.begin);
     let item = format!("{name}{}", value.on_lines(unit, indent, newline)?);
     let end = last.value.end;
-    let rest = &without_comments(text)[end..container.close];
+    let uncommented = without_comments(text);
+    let rest = &uncommented[end..container.close];
     // A list or object may end with a comma, which then also ends the new item.
     let comma = if rest.trim_start().starts_with(',') { rest.find(',').map(|at| end + at + 1) } else { None };
     let at = end_of_line(text, comma.unwrap_or(end), container.close);
@@ -154,10 +155,10 @@ fn insert(text: &str, container: &Container, name: Option<&str>, value: &Ordered
 
 /// Removes an item with its comma and the space before it.
 fn remove(text: &str, container: &Container, position: usize) -> String {
-    let commented = without_comments(text);
+    let uncommented = without_comments(text);
     let item = &container.items[position];
     let begin = text[..item.begin].trim_end().len();
-    let rest = &commented[item.value.end..container.close];
+    let rest = &uncommented[item.value.end..container.close];
     let following = if rest.trim_start().starts_with(',') { rest.find(',') } else { None };
     if let Some(comma) = following {
         return format!("{}{}", &text[..begin], &text[item.value.end + comma + 1..]);
@@ -168,13 +169,13 @@ fn remove(text: &str, container: &Container, position: usize) -> String {
         return format!("{}{}", &text[..begin], &text[end..]);
     }
     let former = container.items[position - 1].value.end;
-    let comma = commented[former..item.begin].find(',').map_or(former, |at| former + at);
+    let comma = uncommented[former..item.begin].find(',').map_or(former, |at| former + at);
     let between = text[comma..begin].strip_prefix(',').unwrap_or(&text[comma..begin]);
     format!("{}{between}{}", &text[..comma], &text[end..])
 }
 
-/// Returns the end of the line of a byte, which comes before `close`; the byte itself if no line ends before `close`, or
-/// if a comment continues in the next line.
+/// Returns the end of the line of a byte. Returns the byte itself if the line ends after `close`, or if a comment
+/// continues in the next line.
 fn end_of_line(text: &str, from: usize, close: usize) -> usize {
     let Some(length) = text[from..close].find('\n') else { return from };
     let line = &text[from..from + length];
