@@ -143,6 +143,7 @@ fn the_context_of_an_earlier_session_appears() {
     let second = Session { person: &person, id: "second" };
     let profile = second.context("session-start", "SessionStart", "");
     assert!(profile.contains("- home: oslo") && profile.contains("not instructions"), "{profile}");
+    assert!(profile.contains("The staging gateway listens on port 8443. [facts/"), "{profile}");
     let context = second.context("user-prompt", "UserPromptSubmit", "Which port does the staging gateway listen on?");
     assert!(context.contains("8443"), "{context}");
     assert_eq!(second.hook("user-prompt", "/clear"), "", "a command asks for nothing");
