@@ -222,6 +222,25 @@ fn the_entry_of_claude_code_starts_the_tools_and_its_hooks_run() {
 }
 
 #[test]
+fn the_plugin_has_the_hooks_of_an_installation() {
+    let person = Person::with_data();
+    succeed(&person, &["install", "claude-code", "--scope", "project", "--yes"]);
+    let installed = read(&person.project().join(".claude/settings.json"));
+    let data = format!(" --data {}", person.data.display());
+    assert!(installed.contains(&data), "{installed}");
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/claude-code");
+    let hooks = parse(&read(&plugin.join("hooks/hooks.json")));
+    assert_eq!(parse(&installed.replace(&data, ""))["hooks"], hooks["hooks"]);
+    let server = parse(&read(&plugin.join(".mcp.json")))["mcpServers"]["cuebase"].clone();
+    let written = read(&person.project().join(".mcp.json"));
+    let mut expected = parse(&written)["mcpServers"]["cuebase"].clone();
+    expected["args"] = json!(["mcp", "--project"]);
+    assert_eq!(server, expected);
+    let manifest = parse(&read(&plugin.join(".claude-plugin/plugin.json")));
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
 fn a_server_at_a_url_gets_no_key_into_a_file() {
     let person = Person::new();
     let references = [
