@@ -8,6 +8,7 @@
 //! `ARCHITECTURE.md` has the table of allowed imports, and a test enforces it.
 
 pub mod accounts;
+pub mod agents;
 mod allocator;
 pub mod api;
 pub mod app;

@@ -11,6 +11,8 @@ mod support;
 
 /// Clients that try to use up memory, request slots and connections of other accounts.
 mod abuse;
+/// Coding agents: installation and hooks.
+mod agents;
 /// Answers from large memories, and the context that a chat model receives.
 mod answers;
 /// Backups, restores and the doctor.

@@ -12,7 +12,7 @@ use cuebase_storage::records::Environment;
 use super::account::AccountOption;
 use super::data_directory::{DataUse, Init};
 use super::setting_options::{EveryCommand, ServingCommands, SettingOptions, with_default};
-use super::{backup, erase, evaluate, mcp, transfer};
+use super::{backup, erase, evaluate, hook, install, mcp, transfer};
 use crate::config::{Key, setting};
 
 /// The text below the options in `cuebase --help`.
@@ -22,6 +22,7 @@ Getting started:
   cuebase serve                     Start the server; the first start prints an API key
   cuebase keys create --name app    Create an API key for an application
   cuebase import FILE               Import conversations, notes or the export of another service
+  cuebase install claude-code       Give a coding agent a memory
   cuebase token --link              Print a link that signs in to the dashboard
   cuebase backup DIR --keep 14      Back up all data, with or without a running server
   cuebase doctor                    Check that all data is intact and consistent
@@ -221,6 +222,31 @@ pub(super) enum CliCommand {
     /// Entry for the configuration of an MCP host: {"command": "cuebase", "args": ["mcp", "--data",
     /// "/path/to/cuebase-data"]}
     Mcp(mcp::McpOptions),
+    /// Add Cuebase to a coding agent: its MCP server, and for Claude Code also hooks
+    ///
+    /// Shows each change as a diff and asks before it writes. All other content of the files stays as it is. No file
+    /// gets an API key.
+    ///
+    /// Without --url, the agent uses the server that runs on the data directory. With --url, it reads the key from
+    /// --key-file, or from the variable CUEBASE_KEY of its environment.
+    ///
+    /// Example: cuebase install claude-code --data ./cuebase-data
+    Install(install::InstallOptions),
+    /// Remove Cuebase from a coding agent
+    ///
+    /// Shows each change as a diff and asks before it writes. A file that nobody changed since `cuebase install` gets
+    /// back every byte.
+    ///
+    /// Example: cuebase uninstall claude-code
+    Uninstall(install::TargetOptions),
+    /// Run a hook of a coding agent; `cuebase install` adds these calls to its configuration
+    ///
+    /// Reads the JSON of the agent on standard input, and prints memories as the JSON that the agent expects. When
+    /// something fails, prints nothing, exits with success and adds a line to ~/.local/state/cuebase/hooks.log. Does
+    /// nothing if CUEBASE_HOOKS is off. `cuebase hook check` prints the namespace and the server of the current folder.
+    ///
+    /// Example: cuebase hook check --data ./cuebase-data
+    Hook(hook::HookOptions),
     /// Measure retrieval quality on your own questions or on a public set
     ///
     /// Ingests the texts into a temporary index, asks the questions, and prints how well the hits answer them. The
@@ -377,6 +403,8 @@ impl CliCommand {
             Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
             Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
             Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
+            Self::Hook(_) | Self::Uninstall(_) => DataUse::Unchecked,
+            Self::Install(options) => options.data_use(),
             Self::Keys(KeysCommand::Create { init, .. }) => DataUse::ExistingOr(*init),
             Self::Token { init, .. } => DataUse::ExistingOr(*init),
             Self::Namespaces(NamespacesCommand::Create { init, .. }) => DataUse::ExistingOr(*init),

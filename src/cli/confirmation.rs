@@ -1,4 +1,4 @@
-//! The confirmation before a namespace is deleted or text is erased.
+//! The confirmation before a namespace is deleted, text is erased, or files of a coding agent are changed.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -52,6 +52,25 @@ pub(super) fn confirm_erasure(name: &NamespaceName) -> anyhow::Result<()> {
     );
     let confirmed = ask(&question, name.as_str(), &mut io::stdin().lock(), &mut io::stderr())?;
     ensure!(confirmed, "the answer is not {name:?}: nothing was erased");
+    Ok(())
+}
+
+/// Asks on the terminal whether to write the changes that were shown.
+///
+/// # Errors
+///
+/// When the answer is not yes, or when standard input is not a terminal.
+pub(super) fn confirm_changes(count: usize) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        bail!(
+            "writing these changes needs a confirmation, and standard input is not a terminal\n\
+             hint: add --yes to write them"
+        );
+    }
+    let files = if count == 1 { "this file" } else { "these files" };
+    let question = format!("Write {files}? Type yes to confirm: ");
+    let confirmed = ask(&question, "yes", &mut io::stdin().lock(), &mut io::stderr())?;
+    ensure!(confirmed, "the answer is not yes: nothing was written");
     Ok(())
 }
 

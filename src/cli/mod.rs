@@ -9,14 +9,18 @@ mod backup;
 mod confirmation;
 mod data_directory;
 mod demo;
+mod environment;
 mod erase;
 mod evaluate;
 mod health;
+mod hook;
+mod install;
 mod mcp;
 mod models;
 mod progress;
 mod run;
 mod serve;
+mod server_options;
 mod setting_options;
 mod transfer;
 

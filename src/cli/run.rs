@@ -14,7 +14,10 @@ use serde_json::Value;
 use super::arguments::{
     AccountsCommand, Arguments, CliCommand, DeadLettersCommand, KeysCommand, NamespacesCommand, command,
 };
-use super::{backup, confirmation, data_directory, demo, erase, evaluate, health, mcp, models, serve, transfer};
+use super::environment::environment_variable;
+use super::{
+    backup, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, models, serve, transfer,
+};
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
 use crate::config::{Config, ResolvedValue, SETTINGS, environment_name, misspelt};
@@ -30,10 +33,22 @@ const DEFAULT_CONFIG_FILE: &str = "cuebase.toml";
 pub fn main() -> ExitCode {
     allocator::share_heaps();
     std::panic::set_hook(Box::new(log_panic));
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // An agent may be newer than this program. Its hook must not fail, which would stop the agent.
+        Err(error) if error.use_stderr() && hook::is_called() => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => error.exit(),
+    };
     if !matches!(arguments.command, CliCommand::Man { .. }) {
         // Created files hold memories and secrets, so only their owner may read them. Manual pages are for everybody.
         umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    }
+    let settings = arguments.settings();
+    if let CliCommand::Hook(options) = arguments.command {
+        return hook::hook(options, settings);
     }
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,10 +96,6 @@ fn resolve_config(arguments: &Arguments) -> anyhow::Result<Config> {
     Config::resolve(&arguments.settings(), environment_variable, file)
 }
 
-fn environment_variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
 /// Prints a warning for each environment variable that looks like a setting but is none.
 fn warn_of_misspelt_settings() {
     let mut names = Vec::new();
@@ -106,7 +117,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
     match command {
         CliCommand::Serve { .. } => serve::serve(config),
         CliCommand::Demo { once, .. } => demo::demo(config, once),
-        CliCommand::Mcp(options) => mcp::mcp(config, options),
+        CliCommand::Mcp(options) => mcp::mcp(config, &options),
         CliCommand::Keys(command) => run_keys_command(&config, command),
         CliCommand::Token { account, link: true, .. } => {
             run_and_print(&config, Command::Link { account: account.id()? })
@@ -126,6 +137,10 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Erase(options) => erase::erase(&config, options),
         CliCommand::Config => print_config(&config),
         CliCommand::Health { .. } => health::health(&config),
+        // `main` runs hooks, without settings and without a log.
+        CliCommand::Hook(_) => Ok(()),
+        CliCommand::Install(options) => install::install(&config, options),
+        CliCommand::Uninstall(target) => install::uninstall(&target),
         CliCommand::Models => models::models(&config),
         CliCommand::Eval(options) => evaluate::evaluate(&options, &config),
         CliCommand::Openapi => print_openapi(),

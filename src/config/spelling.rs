@@ -4,7 +4,15 @@ use super::declare::{Key, environment_name};
 use super::settings::SETTINGS;
 
 /// Environment variables with our prefix that are not settings.
-const OTHER_VARIABLES: [&str; 3] = ["CUEBASE_CONFIG", "CUEBASE_URL", "CUEBASE_KEY"];
+const OTHER_VARIABLES: [&str; 7] = [
+    "CUEBASE_CONFIG",
+    "CUEBASE_URL",
+    "CUEBASE_KEY",
+    "CUEBASE_KEY_FILE",
+    "CUEBASE_NAMESPACE",
+    "CUEBASE_HOOKS",
+    "CUEBASE_HOOK_TIMEOUT_MS",
+];
 /// Minimum similarity (Jaro-Winkler) at which one name is suggested for another.
 const SIMILARITY_MIN: f64 = 0.85;
 

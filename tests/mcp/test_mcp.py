@@ -124,6 +124,25 @@ def test_a_confined_key_stays_in_its_namespace(service, tmp_path):
     asyncio.run(use())
 
 
+def test_a_project_has_its_own_namespace(service, tmp_path):
+    repository = tmp_path / "widget"
+    (repository / ".git").mkdir(parents=True)
+    (repository / ".git/config").write_text('[remote "origin"]\n\turl = git@github.com:acme/widget.git\n')
+    key_file = tmp_path / "key"
+    key_file.write_text(service["key"] + "\n")
+
+    async def use():
+        for source in (["--data", str(service["data"])], ["--url", service["url"], "--key-file", str(key_file)]):
+            arguments = ["mcp", *source, "--project"]
+            async with Client(StdioServerParameters(command=BINARY, args=arguments, cwd=repository)) as client:
+                await good(client, "memory_write", path="facts/a/b.md", content="# Gate\n\nThe gate is blue.\n")
+                assert "gate is blue" in await good(client, "memory_recall", query="colour of the gate")
+
+    asyncio.run(use())
+    names = [json.loads(line)["name"] for line in command(service["data"], "namespaces", "list").splitlines()]
+    assert len([name for name in names if name.startswith("acme-widget-")]) == 1
+
+
 def test_an_unreachable_server_is_reported():
     async def use():
         arguments = ["mcp", "--url", "http://127.0.0.1:9", "--key", "svc_live_x"]
