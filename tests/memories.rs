@@ -32,9 +32,8 @@ fn a_posted_conversation_becomes_a_retrievable_memory() {
     );
     assert_eq!(hit["user_tags"], json!(["family", "trip"]));
     assert_eq!(hit["tags"], json!(["family", "trip"]));
-    assert_eq!(hit["occurred_at"], json!("2026-03-02T12:00:00Z"), "the first day of the week that the text names");
-    assert_eq!(hit["occurred_until"], json!("2026-03-09T00:00:00Z"));
-    assert_eq!((&hit["occurred_precision"], &hit["occurred_source"]), (&json!("day"), &json!("extracted")));
+    assert_eq!(hit["occurred_at"], json!("2026-03-10T12:00:00Z"));
+    assert_eq!((&hit["occurred_precision"], &hit["occurred_source"]), (&json!("day"), &json!("user")));
     assert!(hit["created_at"].is_string() && hit["updated_at"].is_string() && hit["expires_at"].is_null());
     assert!((0.0..=1.0).contains(&hit["score"].as_f64().expect("a score")));
     assert!(hit["cues"].as_array().expect("cues").contains(&json!("Where did you spend the holidays?")));

@@ -46,15 +46,18 @@ impl DateMention {
     }
 }
 
-/// Returns the days that a statement is about: the first exact day that it names, else the first week, weekend, month
-/// or year. `None` if it names no date.
+/// Returns the days that a statement is about: the first exact day that it names, else the first month or year. A week
+/// or a weekend is near the day of the statement, which is the more exact time. `None` if there is none of these.
 pub fn main_span(mentions: &[DateMention]) -> Option<DateSpan> {
+    let mut period = None;
     for mention in mentions {
-        if mention.exact_day().is_some() {
-            return Some(mention.span);
+        match mention.span {
+            DateSpan::Day(_) => return Some(mention.span),
+            DateSpan::Month(_) | DateSpan::Year(_) => period = period.or(Some(mention.span)),
+            DateSpan::Week(_) | DateSpan::Weekend(_) => {}
         }
     }
-    Some(mentions.first()?.span)
+    period
 }
 
 /// Returns the date expressions in a statement, in order and without overlap. `said` is the day of the statement.
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(span("last month we met, and on 7 May 2021"), Some(DateSpan::Day(jiff::civil::date(2021, 5, 7))));
         assert_eq!(span("in March 2022 or so"), Some(DateSpan::Month(jiff::civil::date(2022, 3, 1))));
         assert_eq!(span("we moved in 2019 and again last year"), Some(DateSpan::Year(2019)));
-        assert_eq!(span("since 2019 we march daily"), None);
+        assert_eq!(span("last week and last weekend, and daily since 2019"), None);
     }
 
     proptest! {

@@ -47,7 +47,7 @@ pub struct Inferred {
     pub confidence: Option<f64>,
     /// Time from which an incident is excluded from retrieval.
     pub expires_at: Option<Timestamp>,
-    /// The end of the week, weekend, month or year that begins at [`Draft::occurred`]; `None` if the time is a day or an
+    /// The end of the month or year that begins at [`Draft::occurred`]; `None` if the time is a day or an
     /// instant.
     pub occurred_until: Option<Timestamp>,
     /// When it was said, if [`Draft::occurred`] is the time that it is about.

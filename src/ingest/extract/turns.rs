@@ -232,7 +232,7 @@ impl Turn {
 /// When a statement happened, and how that is known.
 struct Occurred {
     moment: Moment,
-    /// The end of the week, weekend, month or year that begins at `moment`. `None` for a day or an instant.
+    /// The end of the month or year that begins at `moment`. `None` for a day or an instant.
     until: Option<Timestamp>,
     source: OccurredSource,
 }
@@ -243,9 +243,7 @@ impl Occurred {
         let days = span.days()?;
         let until = match span {
             DateSpan::Day(_) => None,
-            DateSpan::Week(_) | DateSpan::Weekend(_) | DateSpan::Month(_) | DateSpan::Year(_) => {
-                Some(days.end.to_zoned(TimeZone::UTC).ok()?.timestamp())
-            }
+            _ => Some(days.end.to_zoned(TimeZone::UTC).ok()?.timestamp()),
         };
         let moment = Moment { at: noon(days.start)?, precision: OccurredPrecision::Day };
         Some(Self { moment, until, source: OccurredSource::Extracted })

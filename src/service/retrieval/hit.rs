@@ -160,7 +160,7 @@ pub struct HitTimes {
     /// Source of `occurred_at`.
     #[schemars(with = "Option<String>", extend("enum" = ["user", "extracted", "said", "written", null]))]
     pub occurred_source: Option<OccurredSource>,
-    /// End, exclusive, of the week, weekend, month or year that begins at `occurred_at`; null if the text names no such
+    /// End, exclusive, of the month or year that begins at `occurred_at`; null if the text names no such
     /// period.
     #[schemars(extend("format" = "date-time"))]
     pub occurred_until: Option<String>,

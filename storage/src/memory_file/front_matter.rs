@@ -51,7 +51,7 @@ pub struct FrontMatter {
     /// Origin of `occurred_at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occurred_source: Option<OccurredSource>,
-    /// End, exclusive, of the week, weekend, month or year that begins at `occurred_at`, if the text names one ("last
+    /// End, exclusive, of the month or year that begins at `occurred_at`, if the text names one ("last
     /// month").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occurred_until: Option<Timestamp>,

@@ -314,7 +314,7 @@ class Memory:
     current: bool = True
     valid_from: datetime | None = None
     valid_until: datetime | None = None
-    #: End of the week, weekend, month or year that begins at `occurred_at`, exclusive.
+    #: End of the month or year that begins at `occurred_at`, exclusive.
     occurred_until: datetime | None = None
     #: Paths of the memories that this one ended.
     supersedes: tuple[str, ...] = ()
