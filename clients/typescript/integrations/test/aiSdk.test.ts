@@ -84,7 +84,7 @@ test("nothing is added to the prompt while nothing is relevant", async () => {
   assert.deepEqual(recorder.queries, [ASKED]);
 });
 
-test("a stream ends before its turn is stored", async () => {
+test("a stream ends before its turn is stored", { timeout: 60_000 }, async () => {
   let release = () => {};
   const released = new Promise<void>((done) => (release = done));
   const recorder = await record(service, async (input, init) => {
@@ -228,7 +228,7 @@ test("the model is called although the server is stopped", async () => {
   assert.deepEqual(texts(prompts(model)[0], "user"), [SAID]);
 });
 
-test("the model is called although the server does not respond in time", async () => {
+test("the model is called although the server does not respond in time", { timeout: 60_000 }, async () => {
   const recorder = recordIn("any", service, () => new Promise(() => {}));
   const model = remembering(scripted({ text: "Hello." }), { ...recorder.options, recallTimeoutMs: 5 });
   assert.equal((await generateText({ model, prompt: SAID })).text, "Hello.");
