@@ -8,7 +8,7 @@ import { Client } from "cuebase";
 import { type AgentMemoryOptions, cuebaseMiddleware, cuebaseTools } from "cuebase/ai-sdk";
 import { type Service, start } from "../../test/service.js";
 import { type Recorder, exists, record, recordIn, stored, stoppedService, until } from "./memory.js";
-import { type Reply, content, finishReason, inOrder, prompts, streamParts, texts, toolResults } from "./replies.js";
+import { type Reply, content, finishReason, inOrder, prompts, streamParts, texts, toolResults, unfinished } from "./replies.js";
 
 const SAID = "My sister Noor moved to Lisbon last week.";
 const ASKED = "Where does my sister Noor live?";
@@ -114,6 +114,21 @@ test("a stream that the reader cancels is not stored", async () => {
   assert.equal((await reader.read()).value?.type, "stream-start");
   await reader.cancel();
   assert.deepEqual(recorder.writes, []);
+});
+
+test("a stream that the caller aborts is not stored", { timeout: 60_000 }, async () => {
+  const recorder = await record(service);
+  const caller = new AbortController();
+  const slow = new MockLanguageModelV4({
+    doStream: async ({ abortSignal }) => ({ stream: unfinished("How nice for her.", abortSignal) }),
+  });
+  const model = remembering(slow, recorder.options);
+  const parts: string[] = [];
+  for await (const part of streamText({ model, prompt: SAID, abortSignal: caller.signal }).textStream) {
+    parts.push(part);
+    caller.abort();
+  }
+  assert.deepEqual([parts, recorder.writes], [["How nice "], []]);
 });
 
 test("a turn with several steps recalls once, keeps the memories in each prompt, and is stored once", async () => {

@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Agent } from "@mastra/core/agent";
 import { MockMemory } from "@mastra/core/memory";
+import type { OutputProcessor } from "@mastra/core/processors";
 import { RequestContext } from "@mastra/core/request-context";
 import { convertArrayToReadableStream } from "ai/test";
 import { Client } from "cuebase";
 import { type CuebaseOptions, CuebaseProcessor, cuebaseTools } from "cuebase/mastra";
 import { type Service, start } from "../../test/service.js";
 import { type Recorder, exists, record, recordIn, stored, stoppedService, until } from "./memory.js";
-import { type Prompt, type Reply, content, finishReason, inOrder, prompts, streamParts, texts, toolResults } from "./replies.js";
+import { type Prompt, type Reply, content, finishReason, inOrder, prompts, streamParts, texts, toolResults, unfinished } from "./replies.js";
 
 const SAID = "My sister Noor moved to Lisbon last week.";
 const ASKED = "Where does my sister Noor live?";
@@ -27,7 +28,9 @@ after(() => service.process.kill());
 
 const USAGE = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
-type Model = ReturnType<typeof scripted>;
+type Model = Omit<ReturnType<typeof scripted>, "doStream"> & {
+  doStream(options: { prompt: Prompt; abortSignal?: AbortSignal }): Promise<{ stream: ReadableStream }>;
+};
 
 /** Returns a model that gives each reply once, in order. The mocks of `ai` have newer types than Mastra accepts. */
 function scripted(...replies: Reply[]) {
@@ -209,6 +212,36 @@ test("failed answers are not stored", async () => {
   await (await agent.stream(SAID)).consumeStream();
   assert.equal(prompts(model).length, 2);
   assert.deepEqual(recorder.writes, []);
+});
+
+test("a run that a guardrail blocks is not stored", async () => {
+  const recorder = await record(service);
+  const processor = new CuebaseProcessor(recorder.options);
+  const guardrail: OutputProcessor = { id: "guardrail", processOutputResult: ({ abort }) => abort("blocked") };
+  const agent = new Agent({
+    id: "guarded",
+    name: "Guarded",
+    instructions: INSTRUCTIONS,
+    model: scripted({ text: "I will say it." }),
+    inputProcessors: [processor],
+    outputProcessors: [guardrail, processor],
+  });
+  assert.equal((await agent.generate(SAID)).tripwire?.reason, "blocked");
+  assert.deepEqual(recorder.writes, []);
+});
+
+test("a stream that the caller aborts is not stored", { timeout: 60_000 }, async () => {
+  const recorder = await record(service);
+  const caller = new AbortController();
+  const doStream = async ({ abortSignal }: { abortSignal?: AbortSignal }) => ({ stream: unfinished("How nice for her.", abortSignal) });
+  const agent = remembering({ ...scripted(), doStream }, recorder.options);
+  const { textStream } = await agent.stream(SAID, { abortSignal: caller.signal });
+  const parts: string[] = [];
+  for await (const part of textStream) {
+    parts.push(part);
+    caller.abort();
+  }
+  assert.deepEqual([parts, recorder.writes], [["How nice "], []]);
 });
 
 test("the model is called although the server is stopped", async () => {

@@ -52,6 +52,16 @@ export function streamParts(reply: Reply) {
   ];
 }
 
+/** Returns a stream that stops after the first part of a text, and ends with an error when the call is aborted. */
+export function unfinished(text: string, abortSignal: AbortSignal | undefined) {
+  return new ReadableStream<ReturnType<typeof streamParts>[number]>({
+    start(controller) {
+      for (const part of streamParts({ text }).slice(0, 3)) controller.enqueue(part);
+      abortSignal?.addEventListener("abort", () => controller.error(abortSignal.reason));
+    },
+  });
+}
+
 function toolCalls(reply: Reply) {
   if (!reply.tool) return [];
   const { name, input } = reply.tool;
