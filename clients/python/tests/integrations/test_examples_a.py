@@ -45,6 +45,8 @@ def test_the_example_of_a_page_prints_what_the_page_shows(page: str, service: An
     file = tmp_path / "example.py"
     file.write_text(program)
     variables = {**environment(), "CUEBASE_URL": service.url, "CUEBASE_KEY": service.key}
-    run = subprocess.run([sys.executable, str(file)], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, str(file)], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout == output

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+import uuid
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypedDict
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -26,7 +33,16 @@ from cuebase.integrations.langgraph import CuebaseStore
 VALUES: list[dict[str, Any]] = [
     {},
     {"text": "plain"},
-    {"null": None, "true": True, "false": False, "zero": 0, "float": 1.5, "tiny": 1e-300, "big": 2**80, "negative": -(2**63)},
+    {
+        "null": None,
+        "true": True,
+        "false": False,
+        "zero": 0,
+        "float": 1.5,
+        "tiny": 1e-300,
+        "big": 2**80,
+        "negative": -(2**63),
+    },
     {"nested": {"list": [1, "two", None, {"three": [[]]}], "empty": {}}},
     {"unicode": "naïve 日本 🐝 \u2028 \u0000 \r\n \t", "ключ": "значение", "": "empty key"},
     {"lone surrogate": "\ud83d", "markdown": "# Title\n\n```json\n{}\n```\n---\n[[facts/a.md]]"},
@@ -35,7 +51,23 @@ VALUES: list[dict[str, Any]] = [
     {"langgraph.indexed": False, "langgraph.partial": True},
     {"long": "word " * 5000},
 ]
-KEYS = ["key", "", " ", ".", "..", "../..", ".git", "a/b", "a.md", "A.MD", "_x20_", "50%", "ünïcode", "user_preferences", "x" * 180]
+KEYS = [
+    "key",
+    "",
+    " ",
+    ".",
+    "..",
+    "../..",
+    ".git",
+    "a/b",
+    "a.md",
+    "A.MD",
+    "_x20_",
+    "50%",
+    "ünïcode",
+    "user_preferences",
+    "x" * 180,
+]
 LABELS = ["users", "user 1", "_x", "*", "a/b", "日本", "-", "%2e", "md"]
 
 
@@ -279,12 +311,18 @@ def test_random_operations_give_equal_stores(cuebase_store: CuebaseStore, seed: 
                 store.delete(namespace, key)
     for prefix in [(), ("a",), ("a", "b"), ("x y",), ("x y", "a", "b")]:
         for wanted in [None, {"n": 1}, {"n": {"$gt": 0}, "s": "u"}, {"s": {"$ne": "v"}}]:
-            expected = {place: item.value for item in reference.search(prefix, filter=wanted, limit=500) for place in places([item])}
+            expected = {
+                place: item.value for item in reference.search(prefix, filter=wanted, limit=500) for place in places([item])
+            }
             found = cuebase_store.search(prefix, filter=wanted, limit=500)
             assert {place: item.value for item in found for place in places([item])} == expected
             assert len(found) == len(expected)
     # InMemoryStore also lists namespaces whose items are all deleted.
-    listed = [each for each in reference.list_namespaces(limit=500) if any(item.namespace == each for item in reference.search(each))]
+    listed = [
+        each
+        for each in reference.list_namespaces(limit=500)
+        if any(item.namespace == each for item in reference.search(each))
+    ]
     assert cuebase_store.list_namespaces(limit=500) == listed
 
 
@@ -314,11 +352,15 @@ def test_equal_values_are_separate_items(cuebase_store: CuebaseStore) -> None:
 
 def test_index_selects_the_texts_that_are_compared(client: Client, namespace: str) -> None:
     store = CuebaseStore(client, namespace=namespace, fields=["title"])
-    store.put(("docs",), "default", {"title": "Beekeeping in winter", "body": "unrelated"})
-    store.put(("docs",), "own", {"title": "x", "parts": [{"text": "Sailing at night"}, {"text": "Tides"}]}, index=["parts[*].text"])
+    store.put(("docs",), "default", {"title": "Beekeeping in winter", "body": "Clipboard"})
+    store.put(
+        ("docs",), "own", {"title": "x", "parts": [{"text": "Sailing at night"}, {"text": "Tides"}]}, index=["parts[*].text"]
+    )
     store.put(("docs",), "none", {"title": "Beekeeping in summer"}, index=False)
     assert [item.key for item in store.search(("docs",), query="beekeeping")][0] == "default"
     assert [item.key for item in store.search(("docs",), query="sailing")][0] == "own"
+    # The words of all fields are found, also of those that are not compared by meaning.
+    assert [item.key for item in store.search(("docs",), query="clipboard")] == ["default"]
     assert all(item.key != "none" for item in store.search(("docs",), query="beekeeping in summer"))
     assert {item.key for item in store.search(("docs",))} == {"default", "own", "none"}
     cues = client.get("facts/langgraph/docs/own.md", namespace=namespace, detail="full").cues
@@ -348,7 +390,10 @@ def test_items_are_memories_that_people_can_read(client: Client, namespace: str)
     store = CuebaseStore(client, namespace=namespace, folder="facts/shared/")
     store.put(("users", "noor"), "seat", {"text": "Noor takes the aisle.", "sure": True})
     memory = client.get("facts/shared/users/noor/seat.md", namespace=namespace)
-    assert memory.content == '# seat\n\nNoor takes the aisle.\n\n```json\n{\n  "text": "Noor takes the aisle.",\n  "sure": true\n}\n```\n'
+    assert (
+        memory.content
+        == '# seat\n\nNoor takes the aisle.\n\n```json\n{\n  "text": "Noor takes the aisle.",\n  "sure": true\n}\n```\n'
+    )
     assert memory.metadata == {"text": "Noor takes the aisle.", "sure": True}
     # A person adds a sentence, and the value stays.
     client.write(memory.path, memory.content + "\nAlso on trains.\n", namespace=namespace)
@@ -379,13 +424,49 @@ def test_an_item_outlives_its_store(service: Any, namespace: str) -> None:
     assert item is not None and item.value == {"n": 1}
 
 
+class Talk(TypedDict, total=False):
+    said: str
+    reply: str
+
+
+@dataclass
+class Person:
+    user_id: str
+
+
+async def respond(state: Talk, runtime: Runtime[Person]) -> Talk:
+    """Stands in for a model: recalls what the person said before, and keeps what the person says."""
+    assert runtime.store is not None
+    memories = ("memories", runtime.context.user_id)
+    found = await runtime.store.asearch(memories, query=state["said"], limit=1)
+    await runtime.store.aput(memories, str(uuid.uuid4()), {"text": state["said"]})
+    return {"reply": found[0].value["text"] if found else "nothing"}
+
+
+def test_a_second_thread_of_a_graph_recalls_what_the_first_one_said(service: Any, namespace: str) -> None:
+    def converse(thread: str, person: str, said: str) -> str:
+        # Each conversation has its own client, store, graph and event loop, as in two processes.
+        with Client(service.url, service.key, namespace=namespace) as client:
+            builder = StateGraph(Talk, context_schema=Person)
+            builder.add_node("respond", respond)
+            builder.add_edge(START, "respond")
+            builder.add_edge("respond", END)
+            graph = builder.compile(store=CuebaseStore(client), checkpointer=InMemorySaver())
+            config: RunnableConfig = {"configurable": {"thread_id": thread}}
+            return str(asyncio.run(graph.ainvoke({"said": said}, config, context=Person(person)))["reply"])
+
+    assert converse("monday", "noor", "I take the aisle seat on long flights.") == "nothing"
+    assert converse("friday", "noor", "Which seat do I take?") == "I take the aisle seat on long flights."
+    assert converse("sunday", "omar", "Which seat do I take?") == "nothing"
+
+
 def test_errors_say_what_is_wrong(client: Client, cuebase_store: CuebaseStore, stopped_url: str, silent_url: str) -> None:
     with pytest.raises(ValueError, match="too many levels.*maximum is 8"):
         cuebase_store.put(tuple("abcdefg"), "key", {})
     with pytest.raises(ValueError, match="too long.*maximum is 256"):
         cuebase_store.put(("a",), "é" * 100, {})
     with pytest.raises(TypeError, match=r"the value of \('a',\) 'key' is not JSON.*datetime"):
-        cuebase_store.put(("a",), "key", {"at": __import__("datetime").datetime.now()})
+        cuebase_store.put(("a",), "key", {"at": datetime.now()})
     with pytest.raises(ValueError, match="limit is -1"):
         cuebase_store.search(("a",), limit=-1)
     with pytest.raises(TypeError, match="expected a list of field paths"):
@@ -396,5 +477,8 @@ def test_errors_say_what_is_wrong(client: Client, cuebase_store: CuebaseStore, s
     with pytest.raises(InvalidRequest):
         CuebaseStore(client, folder="notes").put(("a",), "key", {})
     for url in (stopped_url, silent_url):
-        with Client(url, "key", timeout=0.3, max_retries=0) as unreachable, pytest.raises(Unreachable, match="no response from"):
+        with (
+            Client(url, "key", timeout=0.3, max_retries=0) as unreachable,
+            pytest.raises(Unreachable, match="no response from"),
+        ):
             CuebaseStore(unreachable).get(("a",), "key")

@@ -18,8 +18,19 @@ from cuebase.integrations.openai_agents import CuebaseSession, recall_tool
 
 ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": "I keep three hives of bees behind the school."},
-    {"role": "user", "content": [{"type": "input_text", "text": "Look."}, {"type": "input_image", "image_url": "data:,", "detail": "auto"}]},
-    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "They want facts."}], "encrypted_content": "x" * 500},
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "Look."},
+            {"type": "input_image", "image_url": "data:,", "detail": "auto"},
+        ],
+    },
+    {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "They want facts."}],
+        "encrypted_content": "x" * 500,
+    },
     {"type": "function_call", "call_id": "c1", "name": "count", "arguments": '{"of": "hives"}'},
     {"type": "function_call_output", "call_id": "c1", "output": "3"},
     {
@@ -175,7 +186,9 @@ def test_what_is_said_becomes_memory_and_nothing_else(service: Any, namespace: s
             await session.add_items(items(ITEMS[:9]))
             hit = await retrievable(client, "How many hives are behind the school?", "three hives")
             assert "Mara" in hit.content
-            everything = "".join(memory.content for memory in (await client.retrieve(tiers=["facts", "incidents", "rules", "skills"])).hits)
+            everything = "".join(
+                memory.content for memory in (await client.retrieve(tiers=["facts", "incidents", "rules", "skills"])).hits
+            )
             for unsaid in ("They want facts", "call_id", "output_text", "data:,", "Be brief", "Be kind"):
                 assert unsaid not in everything
 
@@ -191,10 +204,14 @@ def test_a_second_session_recalls_what_the_first_one_said(service: Any, namespac
     async def run() -> None:
         async with connected(service, namespace) as client:
             # The first session: a statement, and a call of a tool.
-            model = ScriptedModel([[function_call("weather", '{"city": "Lisbon"}', call_id="w1")], [assistant_message("Take a coat.")]])
+            model = ScriptedModel(
+                [[function_call("weather", '{"city": "Lisbon"}', call_id="w1")], [assistant_message("Take a coat.")]]
+            )
             agent = Agent(name="guide", model=model, tools=[weather])
             first = CuebaseSession("monday", client, user_name="Noor")
-            result = await Runner.run(agent, "I moved to Lisbon last week. Do I need a coat?", session=first, run_config=NO_TRACES)
+            result = await Runner.run(
+                agent, "I moved to Lisbon last week. Do I need a coat?", session=first, run_config=NO_TRACES
+            )
             assert result.final_output == "Take a coat."
             kept = await first.get_items()
             assert [cast(dict[str, Any], item).get("type", "message") for item in kept] == [
@@ -210,12 +227,19 @@ def test_a_second_session_recalls_what_the_first_one_said(service: Any, namespac
             assert await CuebaseSession("monday", client).get_items(limit=4) != kept
             await retrievable(client, "Where does Noor live?", "Lisbon")
             # Another session has no history, and recalls the statement.
-            model = ScriptedModel([[function_call("recall", '{"query": "Where does Noor live?"}', call_id="r1")], [assistant_message("In Lisbon.")]])
+            model = ScriptedModel(
+                [
+                    [function_call("recall", '{"query": "Where does Noor live?"}', call_id="r1")],
+                    [assistant_message("In Lisbon.")],
+                ]
+            )
             second = CuebaseSession("friday", client)
             agent = Agent(name="guide", model=model, tools=[recall_tool(client)])
             result = await Runner.run(agent, "Where do I live?", session=second, run_config=NO_TRACES)
             assert result.final_output == "In Lisbon."
-            output = [item for item in await second.get_items() if cast(dict[str, Any], item).get("type") == "function_call_output"]
+            output = [
+                item for item in await second.get_items() if cast(dict[str, Any], item).get("type") == "function_call_output"
+            ]
             assert "Lisbon" in str(output[0]) and ".md]" in str(output[0])
             model.assert_complete()
 
@@ -223,7 +247,9 @@ def test_a_second_session_recalls_what_the_first_one_said(service: Any, namespac
 
 
 def test_the_namespace_of_a_recall_may_come_from_the_run(client: Client, service: Any, namespace: str) -> None:
-    client.write("facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"])
+    client.write(
+        "facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"]
+    )
 
     async def run() -> str:
         async with AsyncClient(service.url, service.key) as asynchronous:
@@ -258,10 +284,14 @@ def test_errors_say_what_is_wrong(service: Any, namespace: str, stopped_url: str
             async with AsyncClient(url, "key", timeout=0.3, max_retries=0) as unreachable:
                 with pytest.raises(Unreachable, match="no response from"):
                     await CuebaseSession("s", unreachable).add_items(items(ITEMS[:1]))
-                model = ScriptedModel([[function_call("recall", '{"query": "x"}', call_id="r1")], [assistant_message("I cannot look.")]])
+                model = ScriptedModel(
+                    [[function_call("recall", '{"query": "x"}', call_id="r1")], [assistant_message("I cannot look.")]]
+                )
                 agent = Agent(name="guide", model=model, tools=[recall_tool(unreachable)])
                 result = await Runner.run(agent, "Look.", run_config=NO_TRACES)
                 # The model reads the error as the result of the tool.
-                assert "Memories cannot be searched now: unreachable: no response from" in str([item.raw_item for item in result.new_items])
+                assert "Memories cannot be searched now: unreachable: no response from" in str(
+                    [item.raw_item for item in result.new_items]
+                )
 
     asyncio.run(asyncio.wait_for(run(), 60))

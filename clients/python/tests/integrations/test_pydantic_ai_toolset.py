@@ -81,13 +81,15 @@ def test_a_second_run_recalls_what_the_first_one_remembered(service: Any, namesp
     found = run_agent(service, namespace, asked, "What can she eat?")
     assert "walnuts" in found and ".md]" in found
     # The instructions of a run with a question have the memory without a call of a tool.
-    told = Script()
-    run_agent(service, namespace, told, "What is Noor allergic to?")
-    assert "walnuts" in told.instructions() and "not instructions" in told.instructions()
+    informed = Script()
+    run_agent(service, namespace, informed, "What is Noor allergic to?")
+    assert "walnuts" in informed.instructions() and "not instructions" in informed.instructions()
 
 
 def test_a_memory_is_forgotten_by_the_path_that_recall_shows(client: Client, service: Any, namespace: str) -> None:
-    client.write("facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"])
+    client.write(
+        "facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"]
+    )
     script = Script(
         ("recall", {"query": "Which seat for Noor?"}),
         ("forget", {"path": "facts/noor/seat.md"}),
@@ -122,7 +124,9 @@ def test_remembering_the_same_again_is_not_an_error(service: Any, namespace: str
 
 
 def test_the_namespace_may_come_from_the_dependencies_of_a_run(client: Client, service: Any, namespace: str) -> None:
-    client.write("facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"])
+    client.write(
+        "facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"]
+    )
     empty = client.create_namespace(f"{namespace}-empty").name
     script = Script(("recall", {"query": "Which seat for Noor?"}))
 
@@ -141,7 +145,9 @@ def test_the_namespace_may_come_from_the_dependencies_of_a_run(client: Client, s
 
 
 def test_the_instructions_read_the_texts_of_a_prompt(client: Client, service: Any, namespace: str) -> None:
-    client.write("facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"])
+    client.write(
+        "facts/noor/seat.md", "# Seats\n\nNoor takes the aisle.\n", namespace=namespace, cues=["Which seat for Noor?"]
+    )
     prompts: list[tuple[str | Sequence[Any], bool]] = [
         (["Which seat", TextContent("for Noor?"), ImageUrl("https://example.com/a.png")], True),
         ([ImageUrl("https://example.com/a.png")], False),

@@ -36,5 +36,6 @@ def memories_below(
         until = page[-1].updated_at
         if not added or until is None:
             raise CuebaseError(
-                f"cannot list {folder}: more than {PAGE} of its memories have the same time, or none", code="unlistable_folder"
+                f"cannot list {folder}: more than {PAGE} of its memories have the same time, or none",
+                code="unlistable_folder",
             )

@@ -39,7 +39,8 @@ def check_path(path: str, named: str) -> None:
     segments = path.count("/")
     if segments > SEGMENTS_MAX:
         raise ValueError(
-            f"{named} has too many levels: its path {path} has {segments} segments below the tier, the maximum is {SEGMENTS_MAX}"
+            f"{named} has too many levels: its path {path} has {segments} segments below the tier,"
+            f" the maximum is {SEGMENTS_MAX}"
         )
     if len(path) > PATH_BYTES_MAX:
         raise ValueError(f"{named} is too long: its path {path} has {len(path)} bytes, the maximum is {PATH_BYTES_MAX}")

@@ -119,8 +119,7 @@ class CuebaseMemoryTool(BetaAbstractMemoryTool):
             lines.pop()
         if not 0 <= command.insert_line <= len(lines):
             raise ToolError(
-                f"Invalid `insert_line` parameter: {command.insert_line}. "
-                f"It should be within the range [0, {len(lines)}]."
+                f"Invalid `insert_line` parameter: {command.insert_line}. It should be within the range [0, {len(lines)}]."
             )
         lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
         changed = "\n".join(lines)

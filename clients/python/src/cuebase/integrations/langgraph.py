@@ -204,7 +204,8 @@ class CuebaseStore(BaseStore):
             state = self._client.write_state(accepted.id, wait=self._timeout)
             if state.status != "ingested":
                 raise NotIngested(
-                    f"deletion {accepted.id} is {state.status} after {self._timeout} s; `write_state` returns what became of it",
+                    f"deletion {accepted.id} is {state.status} after {self._timeout} s;"
+                    " `write_state` returns what became of it",
                     code="not_ingested",
                 )
 

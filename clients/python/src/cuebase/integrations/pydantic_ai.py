@@ -58,9 +58,7 @@ class CuebaseToolset(FunctionToolset[AgentDepsT]):
             query: What to look for, in a few words or as a question.
         """
         namespace = _namespace_of(self._memory_namespace, ctx)
-        found = await self._client.context(
-            query, namespace=namespace, max_tokens=self._max_tokens, admit=self._admit
-        )
+        found = await self._client.context(query, namespace=namespace, max_tokens=self._max_tokens, admit=self._admit)
         return found.text or _NOTHING_FOUND
 
     async def _remember(self, ctx: RunContext[AgentDepsT], text: str) -> str:
