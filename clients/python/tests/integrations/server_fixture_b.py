@@ -11,8 +11,10 @@ import pytest
 
 from cuebase import Client
 
-#: Longest delay of a run by the slow server; seconds. Far less than the time limit of a test.
+#: Timeout of an adapter in a test of a slow server; seconds.
 SHORT_TIMEOUT = 0.3
+#: Timeout of an adapter in all other tests; seconds. A test must not fail because the machine is busy.
+LONG_TIMEOUT = 60.0
 
 
 class Server(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from agent_framework import (
 from cuebase import Client, CuebaseError
 from cuebase.integrations.agent_framework import CuebaseContextProvider
 from example_pages import run_example
-from server_fixture_b import SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
+from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
 
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."
 QUESTION = "Where do I live?"
@@ -64,6 +64,10 @@ def user_of(session: AgentSession) -> str:
     return str(session.state["user_id"])
 
 
+def provider_of(user_id: str | Callable[[AgentSession], str]) -> CuebaseContextProvider:
+    return CuebaseContextProvider(user_id=user_id, timeout=LONG_TIMEOUT)
+
+
 def session_of(agent: Agent, session_id: str, user_id: str) -> AgentSession:
     session = agent.create_session(session_id=session_id)
     session.state["user_id"] = user_id
@@ -72,7 +76,7 @@ def session_of(agent: Agent, session_id: str, user_id: str) -> AgentSession:
 
 def test_a_second_session_recalls_the_first() -> None:
     chat = Recorder()
-    provider = CuebaseContextProvider(user_id=user_of)
+    provider = provider_of(user_of)
     agent = Agent(chat, instructions="You help with travel.", context_providers=[provider])
 
     async def talk() -> None:
@@ -90,7 +94,7 @@ def test_a_second_session_recalls_the_first() -> None:
 
 def test_one_agent_separates_its_users() -> None:
     chat = Recorder()
-    provider = CuebaseContextProvider(user_id=user_of)
+    provider = provider_of(user_of)
     agent = Agent(chat, context_providers=[provider])
 
     async def talk() -> None:
@@ -105,7 +109,7 @@ def test_one_agent_separates_its_users() -> None:
 
 
 def test_both_sides_of_a_streamed_turn_are_remembered_once(client: Client) -> None:
-    provider = CuebaseContextProvider(user_id="af-stream")
+    provider = provider_of("af-stream")
     agent = Agent(Recorder(), name="travel", context_providers=[provider])
 
     async def talk() -> None:
@@ -129,7 +133,7 @@ def test_both_sides_of_a_streamed_turn_are_remembered_once(client: Client) -> No
 
 def test_an_irrelevant_question_adds_nothing_to_the_prompt() -> None:
     chat = Recorder()
-    provider = CuebaseContextProvider(user_id="af-irrelevant")
+    provider = provider_of("af-irrelevant")
     agent = Agent(chat, context_providers=[provider])
 
     async def talk() -> None:

@@ -21,7 +21,7 @@ from pydantic import Field
 from cuebase import Client, CuebaseError, Unreachable
 from cuebase.integrations.crewai import CuebaseStorage, TextEmbedder
 from example_pages import run_example
-from server_fixture_b import SHORT_TIMEOUT, Server, slow_server, stopped_client, use_server
+from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_server, stopped_client, use_server
 
 FACT = "Noor moved to Lisbon and always takes the aisle seat."
 QUESTION = "Where does Noor live?"
@@ -45,6 +45,10 @@ def server(monkeypatch: pytest.MonkeyPatch, service: Server) -> None:
     use_server(monkeypatch, service)
 
 
+def storage_of(user_id: str) -> CuebaseStorage:
+    return CuebaseStorage(user_id=user_id, timeout=LONG_TIMEOUT)
+
+
 def memory_of(storage: CuebaseStorage) -> Memory:
     return Memory(storage=storage, embedder=storage.embedder, llm=Recorder(model="fake"))
 
@@ -58,15 +62,15 @@ def contents(records: list[MemoryRecord]) -> list[str]:
 
 
 def test_the_storage_implements_the_protocol() -> None:
-    storage: StorageBackend = CuebaseStorage(user_id="crew-protocol")
+    storage: StorageBackend = storage_of("crew-protocol")
     assert isinstance(storage, StorageBackend)
 
 
 def test_a_second_memory_recalls_what_the_first_remembered() -> None:
-    first = memory_of(CuebaseStorage(user_id="crew-noor"))
+    first = memory_of(storage_of("crew-noor"))
     first.remember(FACT, scope="/travel", categories=["Home"], importance=0.8, metadata={"source": "chat"})
     first.close()
-    second = memory_of(CuebaseStorage(user_id="crew-noor"))
+    second = memory_of(storage_of("crew-noor"))
     for depth in ("shallow", "deep"):
         (match,) = second.recall(QUESTION, depth=depth)
         assert match.record.content == FACT
@@ -80,7 +84,7 @@ def test_a_crew_recalls_what_another_crew_learned() -> None:
     model = Recorder(model="fake")
 
     def run(description: str) -> str:
-        storage = CuebaseStorage(user_id="crew-crew")
+        storage = storage_of("crew-crew")
         memory = Memory(storage=storage, embedder=storage.embedder, llm=model)
         agent = Agent(role="Travel agent", goal="Help with travel", backstory="You know the user.", llm=model)
         task = Task(description=description, expected_output="A short answer", agent=agent)
@@ -96,18 +100,18 @@ def test_a_crew_recalls_what_another_crew_learned() -> None:
 
 
 def test_users_are_separated() -> None:
-    CuebaseStorage(user_id="crew-ana").save([record(FACT)])
-    other = CuebaseStorage(user_id="crew-ana@example.com")
+    storage_of("crew-ana").save([record(FACT)])
+    other = storage_of("crew-ana@example.com")
     assert other.count() == 0
     assert other.search(other.embedder([QUESTION])[0]) == []
     assert memory_of(other).recall(QUESTION) == []
-    assert CuebaseStorage(user_id="crew-ana").count() == 1
+    assert storage_of("crew-ana").count() == 1
     with pytest.raises(ValueError, match="no user"):
         CuebaseStorage()
 
 
 def test_records_come_back_as_they_were() -> None:
-    storage = CuebaseStorage(user_id="crew-fields")
+    storage = storage_of("crew-fields")
     given = [
         record("Plain."),
         record("# Title\n\nTwo paragraphs.\n\n- and a list\n", "/a/b"),
@@ -126,11 +130,11 @@ def test_records_come_back_as_they_were() -> None:
 
 def test_a_record_with_too_many_fields_is_refused() -> None:
     with pytest.raises(ValueError, match="the limit is 15360"):
-        CuebaseStorage(user_id="crew-large").save([record("x", metadata={"text": "x" * 20_000})])
+        storage_of("crew-large").save([record("x", metadata={"text": "x" * 20_000})])
 
 
 def test_scopes_categories_and_counts() -> None:
-    storage = CuebaseStorage(user_id="crew-scopes")
+    storage = storage_of("crew-scopes")
     start = datetime(2026, 1, 1)
     storage.save(
         [
@@ -157,7 +161,7 @@ def test_scopes_categories_and_counts() -> None:
 
 
 def test_a_search_keeps_to_its_scope_and_filters() -> None:
-    storage = CuebaseStorage(user_id="crew-search")
+    storage = storage_of("crew-search")
     storage.save(
         [
             record("The red bicycle stands in the cellar.", "/home", categories=["bike"], metadata={"year": 2024}),
@@ -183,7 +187,7 @@ def test_a_search_keeps_to_its_scope_and_filters() -> None:
 
 
 def test_updates_and_deletions_take_effect_at_once() -> None:
-    storage = CuebaseStorage(user_id="crew-update")
+    storage = storage_of("crew-update")
     kept, moved, old = record("kept", "/a"), record("moved", "/a"), record("old", "/b", created_at=datetime(2020, 1, 1))
     storage.save([kept, moved, old])
     storage.update(moved.model_copy(update={"content": "moved away", "scope": "/c"}))
@@ -201,7 +205,7 @@ def test_updates_and_deletions_take_effect_at_once() -> None:
 
 
 def test_memory_forgets_updates_and_resets() -> None:
-    memory = memory_of(CuebaseStorage(user_id="crew-memory"))
+    memory = memory_of(storage_of("crew-memory"))
     kept = memory.remember("Noor keeps bees.", scope="/a", categories=[], importance=0.5)
     assert kept
     memory.remember("Noor sails.", scope="/b", categories=[], importance=0.5)
@@ -215,7 +219,7 @@ def test_memory_forgets_updates_and_resets() -> None:
 
 
 def test_other_memories_of_the_user_are_neither_found_nor_deleted(client: Client) -> None:
-    storage = CuebaseStorage(user_id="crew-others")
+    storage = storage_of("crew-others")
     storage.save([record(FACT)])
     client.write("facts/noor/bees.md", "Noor keeps three hives of bees.", namespace="user-crew-others")
     client.write("facts/crewai/note.md", "Noor lives in a house by the river.", namespace="user-crew-others")
@@ -226,7 +230,7 @@ def test_other_memories_of_the_user_are_neither_found_nor_deleted(client: Client
 
 
 def test_more_records_than_a_request_returns() -> None:
-    storage = CuebaseStorage(user_id="crew-many")
+    storage = storage_of("crew-many")
     records = [record(f"Line {number}.", "/poem/long") for number in range(201)]
     records += [record(f"Verse {number}.", "/poem/short") for number in range(2)]
     # The server syncs writes that arrive together once.
@@ -237,7 +241,7 @@ def test_more_records_than_a_request_returns() -> None:
 
 
 def test_a_batch_drops_repetitions_and_nothing_else() -> None:
-    memory = memory_of(CuebaseStorage(user_id="crew-batch"))
+    memory = memory_of(storage_of("crew-batch"))
     texts = ["Noor likes tea.", "Noor likes tea.", "Noor likes sea.", "Noah likes tea."]
     memory.remember_many(texts, scope="/", categories=[], importance=0.5)
     memory.drain_writes()
@@ -252,7 +256,7 @@ def test_vectors_hold_texts_and_only_equal_texts_are_similar() -> None:
         for other, right in enumerate(vectors):
             if len(left) == len(right):
                 assert (cosine(left, right) > 0.9) == (one == other)
-    storage = CuebaseStorage(user_id="crew-vectors")
+    storage = storage_of("crew-vectors")
     for foreign in ([0.1, 0.2, 0.3], [0.1] * 1536, []):
         with pytest.raises(ValueError, match="embedder=storage.embedder"):
             storage.search(foreign)
@@ -264,7 +268,7 @@ def cosine(left: list[float], right: list[float]) -> float:
 
 
 def test_the_methods_for_event_loops() -> None:
-    storage = CuebaseStorage(user_id="crew-async")
+    storage = storage_of("crew-async")
 
     async def steps() -> None:
         await storage.asave([record(FACT)])

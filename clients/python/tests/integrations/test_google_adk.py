@@ -25,7 +25,7 @@ from pydantic import Field
 from cuebase import Client, CuebaseError
 from cuebase.integrations.google_adk import CuebaseMemoryService, user_namespace
 from example_pages import run_example
-from server_fixture_b import SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
+from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
 
 APP = "travel"
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."
@@ -52,6 +52,10 @@ class Recorder(BaseLlm):
 @pytest.fixture(autouse=True)
 def server(monkeypatch: pytest.MonkeyPatch, service: Server) -> None:
     use_server(monkeypatch, service)
+
+
+def service_of() -> CuebaseMemoryService:
+    return CuebaseMemoryService(timeout=LONG_TIMEOUT)
 
 
 def content(text: str) -> types.Content:
@@ -102,7 +106,7 @@ def test_a_second_session_recalls_the_first(preload: bool) -> None:
     user = f"noor-{preload}"
 
     async def talk() -> None:
-        conversation = Conversation(CuebaseMemoryService(), preload=preload)
+        conversation = Conversation(service_of(), preload=preload)
         assert await conversation.say(user, "one", FACT) == "Understood."
         assert await conversation.say(user, "two", QUESTION) == "Understood."
         assert "Lisbon" in conversation.model.prompts[-1]
@@ -111,7 +115,7 @@ def test_a_second_session_recalls_the_first(preload: bool) -> None:
 
 
 def test_users_and_applications_are_separated() -> None:
-    service = CuebaseMemoryService()
+    service = service_of()
 
     async def search(app_name: str, user_id: str) -> int:
         found = await service.search_memory(app_name=app_name, user_id=user_id, query=QUESTION)
@@ -127,7 +131,9 @@ def test_users_and_applications_are_separated() -> None:
 
 
 def test_an_application_can_share_the_memories_of_a_user() -> None:
-    service = CuebaseMemoryService(namespace=lambda app_name, user_id: user_namespace("adk-shared", user_id))
+    service = CuebaseMemoryService(
+        namespace=lambda app_name, user_id: user_namespace("adk-shared", user_id), timeout=LONG_TIMEOUT
+    )
 
     async def talk() -> None:
         await Conversation(service).say("ana", "one", FACT)
@@ -139,7 +145,7 @@ def test_an_application_can_share_the_memories_of_a_user() -> None:
 
 def test_a_session_that_is_added_again_is_not_stored_again(client: Client) -> None:
     async def talk() -> None:
-        conversation = Conversation(CuebaseMemoryService())
+        conversation = Conversation(service_of())
         await conversation.say("again", "one", FACT)
         await conversation.say("again", "one", "And I keep three hives of bees.")
         session = await conversation.sessions.get_session(app_name=APP, user_id="again", session_id="one")
@@ -158,12 +164,12 @@ def test_a_session_that_is_added_again_is_not_stored_again(client: Client) -> No
 
 def test_another_process_that_stores_the_session_again_makes_no_second_memory(client: Client) -> None:
     async def talk() -> None:
-        conversation = Conversation(CuebaseMemoryService())
+        conversation = Conversation(service_of())
         await conversation.say("restart", "one", FACT)
         await conversation.say("restart", "one", "And I keep three hives of bees.")
         session = await conversation.sessions.get_session(app_name=APP, user_id="restart", session_id="one")
         assert session
-        restarted = CuebaseMemoryService()
+        restarted = service_of()
         await restarted.add_session_to_memory(session)
         await restarted.wait_until_ingested()
 
@@ -173,7 +179,7 @@ def test_another_process_that_stores_the_session_again_makes_no_second_memory(cl
 
 
 def test_events_keep_their_time_and_leave_out_calls_and_thoughts(client: Client) -> None:
-    service = CuebaseMemoryService()
+    service = service_of()
     call = types.Part(function_call=types.FunctionCall(name="f", args={}))
     thought = types.Part(text="The user seems to travel.", thought=True)
     events = [
@@ -198,7 +204,7 @@ def test_events_keep_their_time_and_leave_out_calls_and_thoughts(client: Client)
 
 
 def test_explicit_memories_are_found_at_once_replaced_and_deleted() -> None:
-    service = CuebaseMemoryService()
+    service = service_of()
 
     async def search(query: str) -> list[MemoryEntry]:
         return (await service.search_memory(app_name=APP, user_id="explicit", query=query)).memories
@@ -228,7 +234,7 @@ def test_explicit_memories_are_found_at_once_replaced_and_deleted() -> None:
 
 
 def test_nothing_is_found_without_memories_or_without_a_query() -> None:
-    service = CuebaseMemoryService()
+    service = service_of()
     for query in (QUESTION, "  "):
         found = asyncio.run(service.search_memory(app_name=APP, user_id="nobody", query=query))
         assert found.memories == []

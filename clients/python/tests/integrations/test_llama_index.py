@@ -17,7 +17,7 @@ from llama_index.core.memory import Memory
 from cuebase import Client, CuebaseError
 from cuebase.integrations.llama_index import CuebaseMemoryBlock
 from example_pages import run_example
-from server_fixture_b import SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
+from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
 
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."
 QUESTION = "Where do I live?"
@@ -45,6 +45,10 @@ def server(monkeypatch: pytest.MonkeyPatch, service: Server) -> None:
     use_server(monkeypatch, service)
 
 
+def block_of(user_id: str) -> CuebaseMemoryBlock:
+    return CuebaseMemoryBlock(user_id=user_id, timeout=LONG_TIMEOUT)
+
+
 def memory_of(block: CuebaseMemoryBlock, session_id: str, **settings: Any) -> Memory:
     return Memory.from_defaults(session_id=session_id, memory_blocks=[block], **settings)
 
@@ -57,7 +61,7 @@ def test_a_second_session_recalls_the_first() -> None:
     model = Recorder()
 
     async def session(session_id: str, message: str) -> None:
-        block = CuebaseMemoryBlock(user_id="llama-noor")
+        block = block_of("llama-noor")
         memory = memory_of(block, session_id)
         await SimpleChatEngine.from_defaults(llm=model, memory=memory).achat(message)
         await block.aput_active(memory)
@@ -74,7 +78,7 @@ def test_an_agent_recalls_what_another_session_said() -> None:
     model = Recorder()
 
     async def session(session_id: str, message: str) -> None:
-        block = CuebaseMemoryBlock(user_id="llama-agent")
+        block = block_of("llama-agent")
         memory = memory_of(block, session_id, insert_method="user")
         agent = ReActAgent(llm=model, tools=[], streaming=False)
         await agent.run(message, memory=memory)
@@ -87,7 +91,7 @@ def test_an_agent_recalls_what_another_session_said() -> None:
 
 
 def test_the_synchronous_engine_uses_one_block_in_several_event_loops() -> None:
-    block = CuebaseMemoryBlock(user_id="llama-sync")
+    block = block_of("llama-sync")
     model = Recorder()
     engine = SimpleChatEngine.from_defaults(llm=model, memory=memory_of(block, "one"))
     engine.chat(FACT)
@@ -99,7 +103,7 @@ def test_the_synchronous_engine_uses_one_block_in_several_event_loops() -> None:
 
 
 def test_messages_that_leave_the_queue_are_remembered_with_their_session(client: Client) -> None:
-    block = CuebaseMemoryBlock(user_id="llama-queue")
+    block = block_of("llama-queue")
 
     async def talk() -> None:
         memory = memory_of(block, "long", token_limit=60, token_flush_size=10, chat_history_token_ratio=0.5)
@@ -120,20 +124,20 @@ def test_messages_that_leave_the_queue_are_remembered_with_their_session(client:
 
 def test_users_are_separated() -> None:
     asyncio.run(remember("llama-ana", FACT))
-    other = CuebaseMemoryBlock(user_id="llama-ana@example.com")
+    other = block_of("llama-ana@example.com")
     assert asyncio.run(other.aget([ChatMessage(role="user", content=QUESTION)])) == ""
-    same = CuebaseMemoryBlock(user_id="llama-ana")
+    same = block_of("llama-ana")
     assert "Lisbon" in asyncio.run(same.aget([ChatMessage(role="user", content=QUESTION)]))
 
 
 async def remember(user_id: str, text: str) -> None:
-    block = CuebaseMemoryBlock(user_id=user_id)
+    block = block_of(user_id)
     await block.aput([ChatMessage(role="user", content=text)], session_id="one")
     await block.wait_until_ingested()
 
 
 def test_instructions_and_tool_calls_are_not_remembered(client: Client) -> None:
-    block = CuebaseMemoryBlock(user_id="llama-roles")
+    block = block_of("llama-roles")
     messages = [
         ChatMessage(role=MessageRole.SYSTEM, content="You are a travel agent."),
         ChatMessage(role=MessageRole.USER, content=FACT),
@@ -165,7 +169,7 @@ def test_a_memory_that_exceeds_the_token_limit_is_shortened() -> None:
     question = ChatMessage(role="user", content=QUESTION)
 
     async def prompt(token_limit: int) -> str:
-        memory = memory_of(CuebaseMemoryBlock(user_id="llama-limit"), "two", token_limit=token_limit)
+        memory = memory_of(block_of("llama-limit"), "two", token_limit=token_limit)
         await memory.aput(question)
         return prompt_text(await memory.aget())
 

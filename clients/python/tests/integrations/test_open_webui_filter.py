@@ -14,7 +14,7 @@ import pytest
 
 from cuebase import Client
 from cuebase.integrations._users import user_namespace
-from server_fixture_b import Server, stopped_server
+from server_fixture_b import LONG_TIMEOUT, Server, stopped_server
 
 FILE = Path(__file__).parents[4] / "docs/recipes/open_webui_filter.py"
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."
@@ -35,7 +35,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 @pytest.fixture
 def function(monkeypatch: pytest.MonkeyPatch, service: Server) -> Any:
     function = load(monkeypatch).Filter()
-    function.valves = function.Valves(url=service.url, key=service.key)
+    function.valves = function.Valves(url=service.url, key=service.key, timeout=LONG_TIMEOUT)
     return function
 
 
