@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cuebase import Client, NotFound
-from server_fixture_b import Server
+from servers import Server
 
 _CLIENT = Path(__file__).parents[2]
 _PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

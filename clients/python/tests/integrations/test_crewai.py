@@ -21,7 +21,7 @@ from pydantic import Field
 from cuebase import Client, CuebaseError, Unreachable
 from cuebase.integrations.crewai import CuebaseStorage, TextEmbedder
 from example_pages import run_example
-from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_server, stopped_client, use_server
+from servers import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_server, stopped_client, use_server
 
 FACT = "Noor moved to Lisbon and always takes the aisle seat."
 QUESTION = "Where does Noor live?"

@@ -25,7 +25,7 @@ from pydantic import Field
 from cuebase import Client, CuebaseError
 from cuebase.integrations.google_adk import CuebaseMemoryService, user_namespace
 from example_pages import run_example
-from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
+from servers import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
 
 APP = "travel"
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."

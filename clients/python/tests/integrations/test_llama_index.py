@@ -17,7 +17,7 @@ from llama_index.core.memory import Memory
 from cuebase import Client, CuebaseError
 from cuebase.integrations.llama_index import CuebaseMemoryBlock
 from example_pages import run_example
-from server_fixture_b import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
+from servers import LONG_TIMEOUT, SHORT_TIMEOUT, Server, slow_client, stopped_client, use_server
 
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."
 QUESTION = "Where do I live?"

@@ -14,7 +14,7 @@ import pytest
 
 from cuebase import Client
 from cuebase.integrations._users import user_namespace
-from server_fixture_b import LONG_TIMEOUT, Server, stopped_server
+from servers import LONG_TIMEOUT, Server, stopped_server
 
 FILE = Path(__file__).parents[4] / "docs/recipes/open_webui_filter.py"
 FACT = "I moved to Lisbon last week, and I always take the aisle seat."
