@@ -1,19 +1,21 @@
 //! Recognizes reactions: sentences that praise, thank or encourage another participant and state nothing of their own.
 //!
 //! "That charity race sounds great, Mel!" repeats what Mel said. A sentence is a reaction if each of its words is in a
-//! list, is a participant's name, or was said in the turn before. The list, `reactions.txt`, is English, so sentences in
-//! other languages are never reactions. A sentence about the speaker ("I love pottery too") is one only if it begins as
+//! list, is a participant's name, or was said in the turn before, and one of them praises or supports. The list,
+//! `reactions.txt`, is English, so sentences in other languages are never reactions. A sentence about the speaker ("I love pottery too") is one only if it begins as
 //! in [`ABOUT_THE_OTHER`]. Questions are not reactions.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use cuebase_retrieval::QUESTION_MARKS;
 
 use super::small_talk::{Participants, Position, folded_words, is_small_talk};
 
-/// Words of reactions in folded form. Lines that begin with `#` are headings.
+/// Words of reactions in folded form, in sections. The first section has [`FUNCTIONS`] as its heading.
 const WORDS: &str = include_str!("reactions.txt");
+/// Heading of the words that say nothing on their own.
+const FUNCTIONS: &str = "# functions";
 /// A longer sentence is not a reaction.
 const SENTENCE_BYTES_MAX: usize = 300;
 /// More words outside of the list are not an echo.
@@ -73,7 +75,7 @@ impl Reaction<'_> {
     }
 
     fn is_reaction(self, sentence: &str) -> bool {
-        static LIST: LazyLock<HashSet<&str>> = LazyLock::new(read_list);
+        static LIST: LazyLock<HashMap<&str, WordKind>> = LazyLock::new(read_list);
         // After a question, "Sure, it means a lot." is an answer.
         let may_answer = self.position == Position::AfterQuestion;
         if may_answer || sentence.len() > SENTENCE_BYTES_MAX || sentence.ends_with(QUESTION_MARKS) {
@@ -84,8 +86,9 @@ impl Reaction<'_> {
         if words.iter().any(|word| FIRST_PERSON.contains(&word.as_str())) && !is_about_the_other(&words) {
             return false;
         }
-        words.retain(|word| !LIST.contains(word.as_str()) && !FIRST_PERSON.contains(&word.as_str()));
-        if words.len() > ECHOED_WORDS_MAX {
+        let praises = words.iter().any(|word| LIST.get(word.as_str()) == Some(&WordKind::Praise));
+        words.retain(|word| !LIST.contains_key(word.as_str()) && !FIRST_PERSON.contains(&word.as_str()));
+        if !praises || words.len() > ECHOED_WORDS_MAX {
             return false;
         }
         words.is_empty() || self.was_said(&words)
@@ -104,11 +107,25 @@ fn is_about_the_other(words: &[String]) -> bool {
     ABOUT_THE_OTHER.iter().any(|beginning| text.starts_with(beginning))
 }
 
-fn read_list() -> HashSet<&'static str> {
-    let mut list = HashSet::new();
+/// What a word of the list does in a reaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WordKind {
+    /// Says nothing on its own.
+    Function,
+    /// Praises, thanks or encourages.
+    Praise,
+}
+
+fn read_list() -> HashMap<&'static str, WordKind> {
+    let mut list = HashMap::new();
+    let mut kind = WordKind::Function;
     for line in WORDS.lines() {
-        if !line.starts_with('#') {
-            list.extend(line.split_whitespace());
+        if line.starts_with('#') {
+            kind = if line == FUNCTIONS { WordKind::Function } else { WordKind::Praise };
+            continue;
+        }
+        for word in line.split_whitespace() {
+            list.entry(word).or_insert(kind);
         }
     }
     list
@@ -147,6 +164,8 @@ mod tests {
             "You look great in that turquoise dress.",
             "We have been friends for a long time.",
             "How was the race?",
+            "One.",
+            "You were there.",
             "Das Rennen klingt toll!",
         ] {
             assert!(!is_reaction(statement), "{statement}");

@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn an_unexpected_text_is_refused_with_its_line() {
-        let error = parse("{\n  \"a\": ,\n}").expect_err("refused").to_string();
+        let error = parse("{\n  \"a\": nothing\n}").expect_err("refused").to_string();
         assert!(error.contains("line 2"), "{error}");
         for text in ["[]", "", "1"] {
             let error = parse(text).expect_err("refused").to_string();

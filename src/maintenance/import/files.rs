@@ -9,6 +9,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::context::{Import, ImportReport};
+use super::listing::list_files;
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::files::cue_texts;
@@ -19,7 +20,7 @@ const FILES_PER_COMMIT: usize = 500;
 
 pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     let (mut files, mut problems, mut other) = (Vec::new(), Vec::new(), 0);
-    for path in list(import.from)? {
+    for path in list_files(import.from)? {
         if !edited::is_managed(&path) {
             other += 1;
             continue;
@@ -84,31 +85,6 @@ fn texts_to_embed(files: &[(String, Content)]) -> Vec<String> {
         }
     }
     texts
-}
-
-/// Lists every file below a folder by its path relative to the folder, in order. Names that begin with a dot, and
-/// symbolic links, are left out.
-pub(super) fn list(folder: &Path) -> Result<Vec<String>> {
-    let mut paths = Vec::new();
-    list_below(folder, "", &mut paths)?;
-    Ok(paths)
-}
-
-fn list_below(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> Result<()> {
-    let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (name, kind) = (entry.file_name().to_string_lossy().into_owned(), entry.file_type()?);
-        if name.starts_with('.') || kind.is_symlink() {
-            continue;
-        }
-        if kind.is_dir() {
-            list_below(&entry.path(), &format!("{prefix}{name}/"), paths)?;
-        } else {
-            paths.push(format!("{prefix}{name}"));
-        }
-    }
-    Ok(())
 }
 
 /// Reads a file. Fails if it is larger than a memory may be.

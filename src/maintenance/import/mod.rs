@@ -20,6 +20,7 @@ mod files;
 pub mod format;
 mod hindsight;
 mod json_file;
+mod listing;
 mod mem0;
 mod notes;
 mod prose;

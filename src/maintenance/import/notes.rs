@@ -14,6 +14,7 @@ use jiff::civil::Date;
 use serde_json::{Map, Value};
 
 use super::context::{Import, ImportReport};
+use super::listing::list_files;
 use super::vault::Vault;
 use super::{facts, files, prose};
 use crate::error::Result;
@@ -58,7 +59,7 @@ fn import_folder(import: &Import<'_>, target_path: fn(&str) -> String) -> Result
     // Pairs of the path in the folder and the path of the memory.
     let mut notes = Vec::new();
     let mut skipped = Vec::new();
-    for path in files::list(import.from)? {
+    for path in list_files(import.from)? {
         if path.ends_with(".md") {
             let target = target_path(&path);
             notes.push((path, target));

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Component, Path};
 
-use super::files;
+use super::listing::list_files;
 use crate::error::Result;
 
 /// Names of files with rules in the folder of a project.
@@ -96,7 +96,7 @@ pub(super) fn list(place: &RulePlace<'_>) -> Result<RuleFiles> {
         let rules = place.project.join(below);
         let is_folder = fs::symlink_metadata(&rules).is_ok_and(|kind| kind.is_dir());
         if is_folder && !is_behind_link(place.project, below) {
-            for path in files::list(&rules)? {
+            for path in list_files(&rules)? {
                 found.paths.push(format!("{below}/{path}"));
             }
         }
