@@ -14,6 +14,7 @@ from pathlib import Path
 
 import elf
 from archives import Entry, ar, folder, gzip, tar, with_parents, xz
+from crates import third_party_licences
 from project import ROOT, PackagingError, Project
 
 SOURCES = ROOT / "packaging/debian"
@@ -60,6 +61,7 @@ def _files(project: Project, binary: Path) -> list[Entry]:
         Entry(f"{DOCUMENTS}/copyright", (SOURCES / "copyright").read_bytes()),
         Entry(f"{DOCUMENTS}/changelog.gz", gzip(changelog(project).encode(), 9)),
         Entry(f"{DOCUMENTS}/CHANGELOG.md.gz", gzip((ROOT / "CHANGELOG.md").read_bytes(), 9)),
+        Entry(f"{DOCUMENTS}/THIRD-PARTY.txt.gz", gzip(third_party_licences(), 9)),
         folder("var/lib/cuebase", mode=0o700),
     ]
     for shell, path in COMPLETIONS.items():

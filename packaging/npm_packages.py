@@ -11,6 +11,7 @@ from pathlib import Path
 
 import elf
 from archives import Entry, gzip, tar
+from crates import third_party_licences
 from project import ROOT, PackagingError, Project, licence_text, notice_text
 
 CLIENT = ROOT / "clients/typescript"
@@ -56,7 +57,7 @@ def _platform_package(project: Project, binary: Path) -> list[Entry]:
         "os": ["linux"],
         "cpu": ["x64"],
         "libc": ["glibc"],
-        "files": ["bin", "NOTICE"],
+        "files": ["bin", "NOTICE", "THIRD-PARTY.txt"],
     }
     readme = f"# {PLATFORM_PACKAGE}\n\n{manifest['description']}. Install the package `cuebase`, which depends on it.\n"
     return [
@@ -64,6 +65,7 @@ def _platform_package(project: Project, binary: Path) -> list[Entry]:
         Entry("package/README.md", readme.encode()),
         Entry("package/LICENSE", licence_text()),
         Entry("package/NOTICE", notice_text()),
+        Entry("package/THIRD-PARTY.txt", third_party_licences()),
         Entry("package/bin/cuebase", binary.read_bytes(), mode=0o755),
     ]
 

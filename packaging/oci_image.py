@@ -16,6 +16,7 @@ from pathlib import Path
 
 import elf
 from archives import Entry, folder, gzip, tar, with_parents
+from crates import third_party_licences
 from project import PackagingError, Project, notice_text
 
 #: Number of the user, as in the images of distroless.
@@ -149,6 +150,7 @@ def _binary_files(binary: Path) -> list[Entry]:
         [
             Entry("usr/bin/cuebase", binary.read_bytes(), mode=0o755),
             Entry("usr/share/doc/cuebase/NOTICE", notice_text()),
+            Entry("usr/share/doc/cuebase/THIRD-PARTY.txt", third_party_licences()),
         ]
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import elf
 from archives import Entry, zip_archive
+from crates import third_party_licences
 from project import ROOT, PackagingError, Project, licence_text, notice_text, read_toml
 
 CLIENT = ROOT / "clients/python"
@@ -20,9 +21,12 @@ CLIENT = ROOT / "clients/python"
 def build(project: Project, binary: Path, out: Path) -> list[Path]:
     name = f"cuebase-{project.version}"
     command = Entry(f"{name}.data/scripts/cuebase", binary.read_bytes(), mode=0o755)
-    notice = Entry(f"{name}.dist-info/licenses/NOTICE", notice_text())
+    notices = [
+        Entry(f"{name}.dist-info/licenses/NOTICE", notice_text()),
+        Entry(f"{name}.dist-info/licenses/THIRD-PARTY.txt", third_party_licences()),
+    ]
     return [
-        _write_wheel(project, out, platform_tag(binary), [command, notice]),
+        _write_wheel(project, out, platform_tag(binary), [command, *notices]),
         _write_wheel(project, out, "py3-none-any", []),
     ]
 

@@ -24,6 +24,8 @@ def missing() -> str:
     for tool in ("debootstrap", "unshare", "chroot"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
+    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True, check=False).returncode != 0:
+        return "this machine allows no namespaces of processes and mounts"
     return ""
 
 

@@ -77,7 +77,8 @@ def test_sources_without_a_commit_time_need_a_variable(binary: Path, tmp_path: P
     sources = tmp_path / "sources"
     for part in ("packaging", "clients/python", "clients/typescript/dist", "model/static-table"):
         shutil.copytree(ROOT / part, sources / part, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
-    for name in ("Cargo.toml", "LICENSE", "clients/typescript/package.json", "clients/typescript/README.md"):
+    for name in ("Cargo.toml", "Cargo.lock", "LICENSE", "storage/Cargo.toml", "retrieval/Cargo.toml", "clients/typescript/package.json", "clients/typescript/README.md"):
+        (sources / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, sources / name)
     command = [sys.executable, sources / "packaging/build.py", "--binary", binary, "--out", tmp_path / "out", "--only", "npm"]
     environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
