@@ -2,8 +2,8 @@
 
 Usage: python3 packaging/build.py --binary PATH --out FOLDER [--only wheel,npm,deb,oci,chart,sbom]
 
-The same binary, commit and Debian packages result in the same bytes. Needs Python 3.11 and binutils; the container image
-and the SBOM also need a Debian system. Progress goes to standard error.
+The same binary, commit and Debian packages result in the same bytes. Needs Python 3.11 and binutils; the container
+image and the SBOM also need a Debian system. Progress goes to standard error.
 """
 
 from __future__ import annotations

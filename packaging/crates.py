@@ -1,7 +1,7 @@
 """Reads which Rust crates the binary consists of: from `Cargo.lock`, and from the manifests of their sources.
 
-`Cargo.lock` lists the crates of all systems and of tests too. A dependency counts if the manifest of its user has it for
-running or building on 64-bit Linux. Cargo keeps the sources of all such crates after a build.
+`Cargo.lock` lists the crates of all systems and of tests too. A dependency counts if the manifest of its user has it
+for running or building on 64-bit Linux. Cargo keeps the sources of all such crates after a build.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def _read_lock() -> dict[str, dict[str, Any]]:
     for package in packages:
         versions.setdefault(package["name"], []).append(package["version"])
         if package.get("source", REGISTRY_SOURCE) != REGISTRY_SOURCE:
-            raise PackagingError(f"Cargo.lock: {package['name']} is from {package['source']}: adapt {Path(__file__).name}")
+            raise PackagingError(
+                f"Cargo.lock: {package['name']} is from {package['source']}: adapt {Path(__file__).name}"
+            )
     locked: dict[str, dict[str, Any]] = {}
     for package in packages:
         # A dependency has its version only where several versions are in the file.
@@ -114,7 +116,7 @@ def _source_folder(name: str, version: str) -> Path:
 def _needed_names(manifest: dict[str, Any]) -> set[str]:
     """Returns the names of the crates that a manifest asks for on the target, without those for tests.
 
-    An optional crate is in `Cargo.lock` if a feature needs it, or another target. Where both are possible, it is left out.
+    An optional crate is in `Cargo.lock` if a feature needs it, or another target. If both are possible, it is left out.
     """
     required, optional = _names(manifest)
     elsewhere: set[str] = set()
@@ -141,7 +143,7 @@ def _names(table: dict[str, Any]) -> tuple[set[str], set[str]]:
 
 
 def matches(target: str) -> bool:
-    """Returns whether a target of a manifest, such as `cfg(all(unix, not(target_os = "macos")))`, is that of the binary."""
+    """Returns whether a target of a manifest, such as `cfg(not(target_os = "macos"))`, is that of the binary."""
     if not target.startswith("cfg("):
         return target == TARGET
     tokens = re.findall(r'[\w.-]+|"[^"]*"|[(),=]', target.removeprefix("cfg")[1:-1])
@@ -173,7 +175,7 @@ def _evaluate(tokens: list[str]) -> bool:
 
 @cache
 def third_party_licences() -> bytes:
-    """Returns the licence of each crate, then the texts that crates and the C and C++ sources in them carry, each once."""
+    """Returns the licence of each crate, then the texts that crates and the C sources in them carry, each once."""
     crates = [crate for crate in crates_of_the_binary() if not crate.is_local]
     users: dict[str, set[str]] = {}
     for crate in crates:

@@ -115,8 +115,10 @@ def _maintainer() -> str:
 
 def _control(project: Project, binary: Path, files: list[Entry]) -> list[Entry]:
     size = sum(len(entry.data) for entry in files)
-    control = (SOURCES / "control").read_text().format(
-        version=project.version, depends=", ".join(depends(binary)), installed_kib=-(-size // 1024)
+    control = (
+        (SOURCES / "control")
+        .read_text()
+        .format(version=project.version, depends=", ".join(depends(binary)), installed_kib=-(-size // 1024))
     )
     sums = "".join(
         f"{hashlib.md5(entry.data, usedforsecurity=False).hexdigest()}  {entry.path}\n"

@@ -189,8 +189,7 @@ def _certificates() -> bytes:
 
 def packages(binary: Path) -> list[DebianPackage]:
     """Returns the Debian packages with files in the image, by name."""
-    files = [path for path in elf.shared_libraries(binary).values()]
-    names = {_package_of(path) for path in files} | {"ca-certificates"}
+    names = {_package_of(path) for path in elf.shared_libraries(binary).values()} | {"ca-certificates"}
     return [_installed_package(name) for name in sorted(names)]
 
 

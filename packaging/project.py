@@ -61,7 +61,9 @@ def release_time() -> int:
         try:
             text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError) as error:
-            raise PackagingError(f"{ROOT} is not a git clone: set SOURCE_DATE_EPOCH to the time of the release") from error
+            raise PackagingError(
+                f"{ROOT} is not a git clone: set SOURCE_DATE_EPOCH to the time of the release"
+            ) from error
     if not text.isdecimal():
         raise PackagingError(f"invalid SOURCE_DATE_EPOCH {text!r}: expected seconds since 1970, for example 1767225600")
     return max(int(text), EPOCH_MIN)

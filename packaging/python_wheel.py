@@ -1,6 +1,6 @@
 """Builds the Python wheels: the client with the binary as the command `cuebase`, and the client alone.
 
-Both have the same name and version. An installer chooses the first where its platform tag fits, and the second elsewhere.
+Both have the same name and version. An installer chooses the first where its platform tag fits, else the second.
 The second has the same files as the wheel that hatchling builds (`pip wheel ./clients/python`).
 """
 

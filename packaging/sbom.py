@@ -1,7 +1,7 @@
 """Writes the software bill of materials in CycloneDX 1.6 (JSON).
 
-It lists the Rust crates of the binary (`crates.py`), the embedding table, the dependencies of the Python client, and the
-Debian packages in the container image.
+It lists the Rust crates of the binary (`crates.py`), the embedding table, the dependencies of the Python client, and
+the Debian packages in the container image.
 """
 
 from __future__ import annotations

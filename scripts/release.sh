@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the release binary reproducibly, prints its size and SHA-256, and builds the packages with it (docs/install.md).
+# Builds the release binary reproducibly, prints its size and SHA-256, and builds the packages from it: docs/install.md
 # Usage: sh scripts/release.sh FOLDER [--binary-only]
 # The same source, toolchain and Debian release result in the same bytes on every machine. The binary contains no local
 # paths, no build time and no symbols.

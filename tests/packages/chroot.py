@@ -13,7 +13,7 @@ from support import CACHE, Server, run
 
 SUITE = "bookworm"
 #: Runs a command with mounts and processes of its own, which end with it. `$1` is the root.
-SCRIPT = 'mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" && root="$1" && shift && exec chroot "$root" "$@"'
+SCRIPT = 'mount -t proc proc "$1/proc" && root="$1" && shift && exec chroot "$root" "$@"'
 ISOLATED = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", SCRIPT, "sh"]
 
 
@@ -24,7 +24,10 @@ def missing() -> str:
     for tool in ("debootstrap", "unshare", "chroot"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
-    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True, check=False).returncode != 0:
+    if (
+        subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True, check=False).returncode
+        != 0
+    ):
         return "this machine allows no namespaces of processes and mounts"
     return ""
 
@@ -56,7 +59,11 @@ class Root:
         return [*ISOLATED, str(self.folder), *(str(word) for word in words)]
 
     def run(self, *words: str | Path, status: int = 0) -> str:
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+        environment = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "DEBIAN_FRONTEND": "noninteractive",
+            "LC_ALL": "C.UTF-8",
+        }
         return run(self.command(*words), environment=environment, status=status)
 
     def serve(self, words: Sequence[str]) -> Server:

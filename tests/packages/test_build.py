@@ -77,13 +77,32 @@ def test_sources_without_a_commit_time_need_a_variable(binary: Path, tmp_path: P
     sources = tmp_path / "sources"
     for part in ("packaging", "clients/python", "clients/typescript/dist", "model/static-table"):
         shutil.copytree(ROOT / part, sources / part, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
-    for name in ("Cargo.toml", "Cargo.lock", "LICENSE", "storage/Cargo.toml", "retrieval/Cargo.toml", "clients/typescript/package.json", "clients/typescript/README.md"):
+    for name in (
+        "Cargo.toml",
+        "Cargo.lock",
+        "LICENSE",
+        "storage/Cargo.toml",
+        "retrieval/Cargo.toml",
+        "clients/typescript/package.json",
+        "clients/typescript/README.md",
+    ):
         (sources / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, sources / name)
-    command = [sys.executable, sources / "packaging/build.py", "--binary", binary, "--out", tmp_path / "out", "--only", "npm"]
+    command = [
+        sys.executable,
+        sources / "packaging/build.py",
+        "--binary",
+        binary,
+        "--out",
+        tmp_path / "out",
+        "--only",
+        "npm",
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
     # Folders above are not searched for a repository.
     environment["GIT_CEILING_DIRECTORIES"] = str(tmp_path)
     assert "set SOURCE_DATE_EPOCH" in run(command, environment=environment, status=1)
     run(command, environment={**environment, "SOURCE_DATE_EPOCH": "1767225600"})
-    assert "invalid SOURCE_DATE_EPOCH" in run(command, environment={**environment, "SOURCE_DATE_EPOCH": "soon"}, status=1)
+    assert "invalid SOURCE_DATE_EPOCH" in run(
+        command, environment={**environment, "SOURCE_DATE_EPOCH": "soon"}, status=1
+    )

@@ -36,7 +36,11 @@ EVERYTHING: dict[str, Any] = {
     "tolerations": [{"key": "dedicated", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
 }
-VALUES: dict[str, dict[str, Any]] = {"defaults": {}, "everything": EVERYTHING, "no dashboard": {"dashboard": {"enabled": False}}}
+VALUES: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "everything": EVERYTHING,
+    "no dashboard": {"dashboard": {"enabled": False}},
+}
 
 
 def render(values: dict[str, Any], path: Path = CHART, name: str = "demo") -> list[dict[str, Any]]:
@@ -134,7 +138,10 @@ def test_ports_and_probes_lead_to_the_listeners() -> None:
     assert {each["spec"].get("clusterIP") for each in services} == {None, "None"}
     for service in services:
         assert {port["targetPort"] for port in service["spec"]["ports"]} <= set(ports)
-        assert service["spec"]["selector"].items() <= one(resources, "StatefulSet")["spec"]["template"]["metadata"]["labels"].items()
+        assert (
+            service["spec"]["selector"].items()
+            <= one(resources, "StatefulSet")["spec"]["template"]["metadata"]["labels"].items()
+        )
     assert one(resources, "StatefulSet")["spec"]["serviceName"] in {each["metadata"]["name"] for each in services}
 
 

@@ -93,7 +93,8 @@ def test_every_command_has_a_manual_page(unpacked: Path) -> None:
 
 def test_bash_completes_commands(unpacked: Path) -> None:
     script = unpacked / "usr/share/bash-completion/completions/cuebase"
-    program = f'source "{script}"; COMP_WORDS=(cuebase dea); COMP_CWORD=1; _cuebase cuebase dea cuebase; echo "${{COMPREPLY[@]}}"'
+    words = "COMP_WORDS=(cuebase dea); COMP_CWORD=1"
+    program = f'source "{script}"; {words}; _cuebase cuebase dea cuebase; echo "${{COMPREPLY[@]}}"'
     assert run(["bash", "-c", program]).strip() == "dead-letters"
 
 
@@ -113,7 +114,9 @@ def test_the_unit_is_valid_and_runs_the_installed_binary(unpacked: Path) -> None
     assert "/usr/local" not in unit and "DynamicUser" not in unit
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed")
-    printed = run(["systemd-analyze", "security", "--offline=true", unpacked / "usr/lib/systemd/system/cuebase.service"])
+    printed = run(
+        ["systemd-analyze", "security", "--offline=true", unpacked / "usr/lib/systemd/system/cuebase.service"]
+    )
     level = re.search(r"Overall exposure level for cuebase.service: ([\d.]+)", printed)
     assert level and float(level.group(1)) < 2, printed
 
@@ -185,7 +188,9 @@ def write_and_retrieve(root: chroot.Root, key: str = "") -> str:
             server.remember()
         server.check_retrieval()
         # The command in this namespace ends with all processes in it, so the server itself gets the signal.
-        root_pid = subprocess.run(["pgrep", "--newest", "--uid", user, "--exact", "cuebase"], capture_output=True, text=True, check=True)
+        root_pid = subprocess.run(
+            ["pgrep", "--newest", "--uid", user, "--exact", "cuebase"], capture_output=True, text=True, check=True
+        )
         run(["kill", "-TERM", root_pid.stdout.strip()])
         assert server.process.wait(60) == 0
         return server.key
@@ -193,6 +198,8 @@ def write_and_retrieve(root: chroot.Root, key: str = "") -> str:
 
 def listing(root: chroot.Root) -> set[str]:
     """Returns all paths but those that apt and dpkg write for themselves."""
-    kept = re.compile(r"^(var/lib/(apt|dpkg)|var/cache|var/log|tmp|run|etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|etc/\.pwd\.lock)")
+    kept = re.compile(
+        r"^(var/lib/(apt|dpkg)|var/cache|var/log|tmp|run|etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|etc/\.pwd\.lock)"
+    )
     paths = {str(path.relative_to(root.folder)) for path in root.folder.rglob("*")}
     return {path for path in paths if not kept.match(path)}

@@ -37,7 +37,9 @@ def test_targets_of_manifests_are_evaluated(target: str, expected: bool) -> None
     assert crates.matches(target) == expected
 
 
-def test_every_package_with_the_binary_has_the_licences_of_its_crates(packages: Path, wheel: Path, tmp_path: Path) -> None:
+def test_every_package_with_the_binary_has_the_licences_of_its_crates(
+    packages: Path, wheel: Path, tmp_path: Path
+) -> None:
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith("/licenses/THIRD-PARTY.txt"))
         text = archive.read(name)

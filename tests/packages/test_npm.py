@@ -84,9 +84,13 @@ def test_npx_serves_and_the_client_uses_the_server(application: Application, tmp
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_launcher_passes_signals_on(application: Application, node: str, tmp_path: Path, number: signal.Signals) -> None:
+def test_the_launcher_passes_signals_on(
+    application: Application, node: str, tmp_path: Path, number: signal.Signals
+) -> None:
     command = [node, "node_modules/cuebase/bin/cuebase.cjs", "serve", "--data", tmp_path / "data"]
-    with Server([*command, "--listen", "127.0.0.1:0", "--dashboard-listen", "off"], application.variables, application.folder) as server:
+    with Server(
+        [*command, "--listen", "127.0.0.1:0", "--dashboard-listen", "off"], application.variables, application.folder
+    ) as server:
         server.remember()
         server.check_retrieval()
         server.process.send_signal(number)

@@ -135,11 +135,21 @@ def test_the_server_runs_in_its_root_filesystem_and_stops(image: Image, filesyst
     run(health, environment={**environment, "CUEBASE_LISTEN": server.url.removeprefix("http://")}, status=1)
 
 
-def test_a_model_endpoint_with_an_unknown_certificate_is_refused_by_the_authorities_of_the_image(filesystem: Path) -> None:
+def test_a_model_endpoint_with_an_unknown_certificate_is_refused_by_the_authorities_of_the_image(
+    filesystem: Path,
+) -> None:
     # The TLS client fails at its creation when no authority can be read, and names that in its error.
-    environment = {"CUEBASE_MODEL_BASE_URL": "https://127.0.0.1:9", "CUEBASE_MODEL_EMBEDDING": "any", "CUEBASE_DATA": "/tmp/models"}
+    environment = {
+        "CUEBASE_MODEL_BASE_URL": "https://127.0.0.1:9",
+        "CUEBASE_MODEL_EMBEDDING": "any",
+        "CUEBASE_DATA": "/tmp/models",
+    }
     done = subprocess.run(
-        [*inside(filesystem), "/usr/bin/cuebase", "models"], env=environment, capture_output=True, text=True, check=False
+        [*inside(filesystem), "/usr/bin/cuebase", "models"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "CA certificates" not in done.stdout + done.stderr
     certificates = (filesystem / "etc/ssl/certs/ca-certificates.crt").read_text()
@@ -154,7 +164,16 @@ def test_skopeo_reads_the_image(archive: Path, image: Image, tmp_path: Path) -> 
     assert inspected["Digest"] == image.descriptor["digest"]
     assert inspected["Layers"] == [layer["digest"] for layer in image.manifest["layers"]]
     # The format of `docker load` of older versions.
-    run(["skopeo", "copy", "--quiet", "--insecure-policy", source, f"docker-archive:{tmp_path / 'docker.tar'}:cuebase:test"])
+    run(
+        [
+            "skopeo",
+            "copy",
+            "--quiet",
+            "--insecure-policy",
+            source,
+            f"docker-archive:{tmp_path / 'docker.tar'}:cuebase:test",
+        ]
+    )
     assert (tmp_path / "docker.tar").stat().st_size > 0
 
 

@@ -67,12 +67,16 @@ def test_every_crate_with_a_path_in_the_binary_is_listed(document: dict[str, Any
 
 
 def test_the_graph_names_only_components(document: dict[str, Any]) -> None:
-    known = {component["bom-ref"] for component in document["components"]} | {document["metadata"]["component"]["bom-ref"]}
+    known = {component["bom-ref"] for component in document["components"]} | {
+        document["metadata"]["component"]["bom-ref"]
+    }
     reached = set()
     for entry in document["dependencies"]:
         assert {entry["ref"], *entry["dependsOn"]} <= known
         reached |= set(entry["dependsOn"])
-    assert {ref for ref in known if ref.startswith("pkg:cargo/")} - reached == {document["metadata"]["component"]["bom-ref"]}
+    assert {ref for ref in known if ref.startswith("pkg:cargo/")} - reached == {
+        document["metadata"]["component"]["bom-ref"]
+    }
 
 
 def test_other_parts_of_the_packages_are_listed(document: dict[str, Any]) -> None:

@@ -29,7 +29,11 @@ class Environment:
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
     run([sys.executable, "-m", "venv", tmp_path / "venv"])
-    variables = {**clean_environment(tmp_path, tmp_path / "venv/bin"), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
+    variables = {
+        **clean_environment(tmp_path, tmp_path / "venv/bin"),
+        "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": "/dev/null",
+    }
     return Environment(tmp_path / "venv", variables)
 
 
@@ -77,7 +81,9 @@ def test_pip_prefers_the_wheel_with_the_binary(environment: Environment, package
 
 
 def test_the_wheel_without_the_binary_has_what_hatchling_builds(packages: Path, tmp_path: Path) -> None:
-    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT / "clients/python"])
+    run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT / "clients/python"]
+    )
     theirs, ours = only(tmp_path, "*.whl"), only(packages, "*any.whl")
     assert ours.name == theirs.name
     assert contents(ours, "cuebase/") == contents(theirs, "cuebase/")
