@@ -14,6 +14,13 @@ from project import PackagingError
 LIBRARY_FOLDERS = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"]
 #: Versions without a number, and the glibc that introduced them.
 UNNUMBERED_GLIBC = {"GLIBC_ABI_DT_RELR": (2, 36)}
+#: The glibc of a system, and the newest interfaces of libstdc++ on it, as the `manylinux` tags define them.
+LIBSTDCXX_OF_SYSTEMS = [
+    ((2, 31), {"GLIBCXX": (3, 4, 28), "CXXABI": (1, 3, 12)}),
+    ((2, 34), {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}),
+    ((2, 35), {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13)}),
+    ((2, 39), {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15)}),
+]
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,17 @@ def oldest_glibc(path: Path) -> tuple[int, int]:
     if newest is None:
         raise PackagingError(f"{path} needs no glibc: it is not the binary of the release build")
     return newest[0], newest[1]
+
+
+def oldest_system(path: Path) -> tuple[int, int]:
+    """Returns the glibc of the oldest systems that a file runs on: those whose libstdc++ is new enough too."""
+    needed = requirements(path)
+    for glibc, limits in LIBSTDCXX_OF_SYSTEMS:
+        if all((needed.newest(prefix) or limit) <= limit for prefix, limit in limits.items()):
+            return max(glibc, oldest_glibc(path))
+    raise PackagingError(
+        f"{path} needs a newer libstdc++ than any known system: extend the table in {Path(__file__).name}"
+    )
 
 
 def shared_libraries(path: Path) -> dict[str, Path]:

@@ -48,7 +48,7 @@ def _main_package(project: Project) -> list[Entry]:
 
 
 def _platform_package(project: Project, binary: Path) -> list[Entry]:
-    major, minor = elf.oldest_glibc(binary)
+    major, minor = elf.oldest_system(binary)
     manifest = {
         "name": PLATFORM_PACKAGE,
         "version": project.version,

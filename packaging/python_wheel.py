@@ -50,8 +50,8 @@ def _write_wheel(project: Project, out: Path, tag: str, additional: list[Entry])
 
 
 def platform_tag(binary: Path) -> str:
-    """Returns the tag of the oldest glibc that the binary starts with: `pip` refuses the wheel on older systems."""
-    major, minor = elf.oldest_glibc(binary)
+    """Returns the tag of the oldest systems that the binary starts on: `pip` refuses the wheel on older ones."""
+    major, minor = elf.oldest_system(binary)
     return f"py3-none-manylinux_{major}_{minor}_x86_64"
 
 

@@ -75,7 +75,7 @@ for part in ${*:-scripts dashboard mcp python typescript public packages documen
         fi
         cd tests/packages
         MYPYPATH=../../packaging "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . ../../packaging/*.py
-        pytest -rs --durations=5
+        pytest -rs --durations=5 -o tmp_path_retention_policy=failed
         cd "$root"
         ;;
     documents)

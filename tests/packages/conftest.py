@@ -69,6 +69,12 @@ def tools() -> Path:
     return folder / "node_modules"
 
 
+def newest_symbol(binary: Path, prefix: str) -> tuple[int, ...]:
+    """Returns the newest symbol version of a family that a file needs, from another tool than the build uses."""
+    symbols = run(["objdump", "-T", binary])
+    return max(version_of(found) for found in re.findall(rf"\b{prefix}_([\d.]+)", symbols))
+
+
 def version_of(text: str) -> tuple[int, ...]:
     """Returns a dotted version as numbers, for comparisons."""
     return tuple(int(part) for part in re.findall(r"\d+", text))

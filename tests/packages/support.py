@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
+import time
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -17,7 +21,7 @@ PACKAGING = ROOT / "packaging"
 #: Tools that the tests download once.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "cuebase/tools/packages"
 #: Timeout of a command and of a response, seconds.
-TIMEOUT = 300
+TIMEOUT = 900
 QUESTION = "where are the hives of bees"
 STATEMENT = "I keep three hives of bees behind the school."
 
@@ -59,7 +63,10 @@ class Server:
         self, command: Sequence[object], environment: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> None:
         words = [str(word) for word in command]
-        self.process = subprocess.Popen(words, env=environment, cwd=cwd, stdout=subprocess.PIPE, text=True)
+        # A process group of its own, as a shell on a terminal makes one.
+        self.process = subprocess.Popen(
+            words, env=environment, cwd=cwd, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
         assert self.process.stdout
         self.printed = ""
         for line in self.process.stdout:
@@ -78,14 +85,31 @@ class Server:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(TIMEOUT)
 
     def stop(self) -> int:
         """Sends SIGTERM to the started command and returns its exit status."""
         self.process.terminate()
         return self.process.wait(TIMEOUT)
+
+    def interrupt(self) -> int:
+        """Sends SIGINT to all processes of the command, as Ctrl-C on a terminal does, and returns its exit status."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.process.wait(TIMEOUT)
+
+    def wait_until_closed(self) -> None:
+        """Returns once nobody listens at the address."""
+        host, port = self.url.removeprefix("http://").split(":")
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection((host, int(port)), timeout=TIMEOUT).close()
+            except ConnectionRefusedError:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{self.url} is still open")
 
     def request(self, path: str, body: object = None) -> dict[str, object]:
         data = None if body is None else json.dumps(body).encode()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import chroot
 import pytest
-from conftest import only
+from conftest import newest_symbol, only
 from support import run
 
 SERVE = ["serve", "--listen", "127.0.0.1:0", "--dashboard-listen", "off"]
@@ -35,14 +35,13 @@ def root(tmp_path: Path) -> chroot.Root:
     return chroot.Root(tmp_path / "root")
 
 
-def test_the_fields_are_complete(package: Path, packages: Path) -> None:
+def test_the_fields_are_complete(package: Path, binary: Path) -> None:
     fields = run(["dpkg-deb", "--field", package])
     version = re.search(r"^Version: (\S+)$", fields, re.MULTILINE)
     assert version and package.name == f"cuebase_{version.group(1)}_amd64.deb"
     assert re.search(r"^Installed-Size: \d{4,}$", fields, re.MULTILINE)
-    # The glibc of the wheel's tag.
-    glibc = re.search(r"manylinux_(\d+)_(\d+)", only(packages, "*manylinux*.whl").name)
-    assert glibc and f"libc6 (>= {glibc.group(1)}.{glibc.group(2)})" in fields
+    major, minor = newest_symbol(binary, "GLIBC")
+    assert f"libc6 (>= {major}.{minor})" in fields
 
 
 def test_the_dependencies_are_those_of_dpkg(package: Path, unpacked: Path, tmp_path: Path) -> None:
@@ -136,13 +135,16 @@ def test_the_package_lives_through_install_remove_purge_and_install(root: chroot
     assert "Remembered" in as_service(root, "demo", "--once")
     key = write_and_retrieve(root)
 
-    # The settings in /etc are read: the name of the file is in the output of `config`.
-    assert "/etc/cuebase/cuebase.toml" in as_service(root, "config", "--config", "/etc/cuebase/cuebase.toml")
+    # Settings of the administrator are read in the working directory of the service, and survive a removal.
+    with root.path("/etc/cuebase/cuebase.toml").open("a") as settings:
+        settings.write('log = "warn"\n')
+    printed = root.run("runuser", "-u", "cuebase", "--", "sh", "-c", "cd /etc/cuebase && cuebase config")
+    assert 'log = "warn"' in printed
 
     root.run("apt-get", "remove", "--yes", "--quiet", "cuebase")
     assert not root.path("/usr/bin/cuebase").exists()
     assert root.owner(DATA) == "cuebase:cuebase 700"
-    assert root.path("/etc/cuebase/cuebase.toml").exists()
+    assert 'log = "warn"' in root.path("/etc/cuebase/cuebase.toml").read_text()
 
     root.path("/etc/cuebase/environment").write_text("CUEBASE_MODEL_API_KEY=secret\n")
     printed = root.run("apt-get", "purge", "--yes", "--quiet", "cuebase")

@@ -55,7 +55,9 @@ def image(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Image:
 @pytest.fixture(scope="session")
 def filesystem(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the layers unpacked over each other."""
-    folder = tmp_path_factory.mktemp("rootfs")
+    folder = tmp_path_factory.mktemp("rootfs") / "root"
+    folder.mkdir()
+    folder.chmod(0o755)
     for layer in image.layers:
         subprocess.run(["tar", "-x", "--numeric-owner", "-p", "-C", folder], input=layer, check=True)
     return folder
