@@ -8,7 +8,7 @@ RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libclan
 WORKDIR /cuebase
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/target \
-    CARGO_TARGET_DIR=/target sh scripts/release.sh /out && mkdir -m 700 /data
+    CARGO_TARGET_DIR=/target sh scripts/release.sh /out --binary-only && mkdir -m 700 /data
 
 # glibc and libstdc++, no shell, no package manager; user 65532.
 FROM gcr.io/distroless/cc-debian12:nonroot

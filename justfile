@@ -26,9 +26,9 @@ bench name="load" *arguments:
 fuzz *arguments:
     sh scripts/fuzz.sh "$@"
 
-# Build the reproducible release binary into a folder
-release folder:
-    sh scripts/release.sh "$1"
+# Build the reproducible release binary and all packages into a folder
+release folder *arguments:
+    sh scripts/release.sh "$@"
 
 # Write the generated pages of docs/reference and the error codes of the clients
 docs:

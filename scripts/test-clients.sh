@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the tests that need Python, Node.js or a browser: the setup script, the dashboard, MCP with its official client,
-# the Python and TypeScript clients, the adapters for public benchmarks, and every example of the documents.
-# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|public|documents]…, all parts by default.
+# the Python and TypeScript clients, the adapters for public benchmarks, the packages, and every example of the documents.
+# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|public|packages|documents]…, all parts by
+# default.
 # Installs what is missing: Chromium and Node.js as Debian packages, everything else in separate folders.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,19 +10,22 @@ root="$PWD"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
 
+# Installs Debian packages.
+install_debian() {
+    sudo=""
+    [ "$(id -u)" = 0 ] || sudo="sudo"
+    $sudo apt-get update -qq >&2
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >&2
+}
+
 missing=""
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v node >/dev/null 2>&1 || missing="$missing nodejs"
 command -v npm >/dev/null 2>&1 || missing="$missing npm"
 command -v curl >/dev/null 2>&1 || missing="$missing curl"
 command -v git >/dev/null 2>&1 || missing="$missing git"
-if [ -n "$missing" ]; then
-    sudo=""
-    [ "$(id -u)" = 0 ] || sudo="sudo"
-    $sudo apt-get update -qq >&2
-    # shellcheck disable=SC2086 # a list of packages
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >&2
-fi
+# shellcheck disable=SC2086 # a list of packages
+[ -z "$missing" ] || install_debian $missing
 tools="$cache/tools/clients"
 if ! cmp -s tests/requirements.txt "$tools/requirements.txt"; then
     rm -rf "$tools"
@@ -36,7 +40,7 @@ export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-scripts dashboard mcp python typescript public documents}; do
+for part in ${*:-scripts dashboard mcp python typescript public packages documents}; do
     echo "== $part"
     case "$part" in
     dashboard) (cd tests/browser && pytest) ;;
@@ -59,6 +63,19 @@ for part in ${*:-scripts dashboard mcp python typescript public documents}; do
         cd tests/public
         MYPYPATH=../../benches/public "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . ../../benches/public
         pytest
+        cd "$root"
+        ;;
+    packages)
+        for tool in debootstrap dpkg-shlibdeps lintian skopeo; do
+            command -v "$tool" >/dev/null 2>&1 || { install_debian debootstrap dpkg-dev lintian skopeo && break; }
+        done
+        if ! cmp -s tests/packages/requirements.txt "$tools/packages.txt"; then
+            "$tools/bin/pip" install --quiet --disable-pip-version-check -r tests/packages/requirements.txt >&2
+            cp tests/packages/requirements.txt "$tools/packages.txt"
+        fi
+        cd tests/packages
+        MYPYPATH=../../packaging "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . ../../packaging/*.py
+        pytest -rs --durations=5 -o tmp_path_retention_policy=failed
         cd "$root"
         ;;
     documents)
