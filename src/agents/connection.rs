@@ -133,6 +133,7 @@ pub(super) fn remedy(response: &ApiResponse) -> &'static str {
         Some(ErrorCode::ForbiddenNamespace | ErrorCode::ScopedKey) => {
             ": the key is limited to one namespace; set CUEBASE_NAMESPACE to it, or use a key for the whole account"
         }
+        Some(ErrorCode::InvalidNamespace) => ": set CUEBASE_NAMESPACE to a namespace that the key may write to",
         _ => "",
     }
 }

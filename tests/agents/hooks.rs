@@ -280,7 +280,11 @@ fn a_key_for_one_namespace_is_explained() {
     let options = ["--url", server.url.as_str(), "--key", key.as_str()];
     let mut command = session.command("stop");
     assert_silent(&with_input(command.args(options), session.input("").as_bytes()), "another namespace");
-    assert!(person.log().contains("limited to one namespace; set CUEBASE_NAMESPACE"), "{}", person.log());
+    assert!(
+        person.log().contains("set CUEBASE_NAMESPACE to a namespace that the key may write to"),
+        "{}",
+        person.log()
+    );
     let check = person.command(&["hook", "check"]).args(options).output().expect("the binary runs");
     assert!(!check.status.success() && text_of(&check.stderr).contains("CUEBASE_NAMESPACE"), "{check:?}");
 
