@@ -6,7 +6,7 @@ license: Apache-2.0
 """
 
 # A filter function for Open WebUI. `inlet` runs before the model and `outlet` after it. The filter needs no package that
-# Open WebUI does not have. If Cuebase does not answer, the chat goes on without memories, and a warning is logged.
+# Open WebUI does not have. If Cuebase does not answer, the chat continues without memories, and a warning is logged.
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Filter:
             # A user without memories has no namespace yet.
             text = "" if response.status_code == 404 else response.raise_for_status().json()["text"]
         except httpx.HTTPError as error:
-            logger.warning("the chat goes on without memories: %s", error)
+            logger.warning("the chat continues without memories: %s", error)
             return body
         if text:
             position = 1 if messages[0].get("role") == "system" else 0

@@ -54,7 +54,7 @@ impl Setup {
         Ok(arguments)
     }
 
-    /// Returns the command line of a hook, for a shell. The agent goes on if the program is missing.
+    /// Returns the command line of a hook, for a shell. The agent continues if the program is missing.
     pub(super) fn hook_command(&self, event: &str) -> anyhow::Result<String> {
         let mut words = vec![quoted(&self.command), "hook".to_owned(), event.to_owned()];
         for argument in self.source_arguments()? {

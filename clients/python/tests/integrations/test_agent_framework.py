@@ -163,7 +163,7 @@ def test_a_run_goes_on_without_a_server(caplog: pytest.LogCaptureFixture) -> Non
     with caplog.at_level(logging.WARNING, logger="cuebase.integrations"):
         assert asyncio.run(run(agent, FACT)) == "Understood."
     assert [record.message.split(":")[0] for record in caplog.records if record.name == "cuebase.integrations"] == [
-        "the run goes on without memories",
+        "the run continues without memories",
         "2 messages were not remembered",
     ]
     assert FACT not in caplog.text

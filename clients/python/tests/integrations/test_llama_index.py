@@ -190,7 +190,7 @@ def test_a_run_goes_on_without_a_server(caplog: pytest.LogCaptureFixture) -> Non
         assert str(asyncio.run(engine.achat(QUESTION))) == "Understood."
         asyncio.run(block.aput([ChatMessage(role="user", content=FACT)]))
     assert [record.message.split(":")[0] for record in caplog.records] == [
-        "the run goes on without memories",
+        "the run continues without memories",
         "1 messages were not remembered",
     ]
     assert FACT not in caplog.text

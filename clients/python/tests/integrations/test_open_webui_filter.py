@@ -82,7 +82,7 @@ def test_a_chat_goes_on_without_a_server(function: Any, caplog: pytest.LogCaptur
         assert asyncio.run(function.inlet(body(("user", QUESTION)), MARA)) == body(("user", QUESTION))
         asyncio.run(function.outlet(body(("user", FACT)), MARA))
     assert [record.message.split(":")[0] for record in caplog.records if record.name == "cuebase"] == [
-        "the chat goes on without memories",
+        "the chat continues without memories",
         "a turn was not remembered",
     ]
 

@@ -300,7 +300,7 @@ test("a model remembers, recalls and forgets with tools", async () => {
   await until(async () => !(await exists(recorder, hit!.path)));
 });
 
-test("a failed tool tells the model what is wrong, and the call goes on", async () => {
+test("a failed tool tells the model what is wrong, and the call continues", async () => {
   const tools = cuebaseTools(recordIn("any", stopped).options);
   const model = scripted({ tool: { name: "recall", input: { query: ASKED } } }, { text: "My memory is unavailable." });
   const { text, steps } = await generateText({ model, tools, stopWhen: stepCountIs(2), prompt: ASKED });

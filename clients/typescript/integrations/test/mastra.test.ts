@@ -278,7 +278,7 @@ test("an agent remembers, recalls and forgets with tools", async () => {
   await until(async () => !(await exists(recorder, hit!.path)));
 });
 
-test("a failed tool tells the model what is wrong, and the run goes on", async () => {
+test("a failed tool tells the model what is wrong, and the run continues", async () => {
   const model = scripted({ tool: { name: "recall", input: { query: ASKED } } }, { text: "My memory is unavailable." });
   const { text } = await remembering(model, recordIn("any", stopped).options).generate(ASKED);
   assert.equal(text, "My memory is unavailable.");

@@ -114,7 +114,7 @@ class UserMemory:
         except CuebaseError as error:
             if error.code == error_codes.NAMESPACE_NOT_FOUND:
                 return ""
-            self._report(error, "the run goes on without memories")
+            self._report(error, "the run continues without memories")
             return ""
         return found.text
 

@@ -43,7 +43,7 @@ class CuebaseMemoryService(BaseMemoryService):
     as in the other memory services of ADK. A namespace that does not exist is created by the first write.
 
     Every method raises `CuebaseError` if the server is stopped or slower than `timeout` seconds. Of the tools of ADK,
-    `preload_memory` logs such an error and the run goes on; with `load_memory` the run fails.
+    `preload_memory` logs such an error and the run continues; with `load_memory` the run fails.
     """
 
     def __init__(

@@ -144,7 +144,7 @@ def recall_tool(
     """Returns a tool `recall` with which an agent finds memories, also those of other sessions.
 
     `admit` says how relevant a memory must be, and `max_tokens` how long the result may be. An error of the server is the
-    result of the tool, so the agent goes on without memories.
+    result of the tool, so the agent continues without memories.
     """
 
     async def recall(context: RunContextWrapper[Any], query: str) -> str:
