@@ -47,6 +47,8 @@ ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": "I keep three hives of bees behind the school."},
 ]
 NO_TRACES = RunConfig(tracing_disabled=True)
+#: Seconds after which a test hangs. A busy disk can delay every write by seconds.
+HANGS = 300
 
 
 @asynccontextmanager
@@ -74,7 +76,7 @@ def on_both_sessions(service: Any, namespace: str, check: Callable[[Session], Aw
         async with connected(service, namespace) as client:
             await check(CuebaseSession("s", client))
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_items_come_back_exactly_and_in_order(service: Any, namespace: str) -> None:
@@ -144,7 +146,7 @@ def test_sessions_with_the_same_id_share_items_and_others_do_not(service: Any, n
             assert await limited.get_items() == ITEMS[-2:]
             assert await limited.get_items(limit=3) == ITEMS[-3:]
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_concurrent_additions_of_one_session_are_all_kept(service: Any, namespace: str) -> None:
@@ -156,7 +158,7 @@ def test_concurrent_additions_of_one_session_are_all_kept(service: Any, namespac
             found = await session.get_items()
             assert sorted(str(item) for item in found) == sorted(str(item) for item in said)
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_messages_of_other_programs_are_items(client: Client, service: Any, namespace: str) -> None:
@@ -176,7 +178,7 @@ def test_messages_of_other_programs_are_items(client: Client, service: Any, name
             assert await session.pop_item() == {"role": "assistant", "content": "One.\n\nTwo."}
             assert await session.get_items() == ITEMS[:1]
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_what_is_said_becomes_memory_and_nothing_else(service: Any, namespace: str) -> None:
@@ -192,7 +194,7 @@ def test_what_is_said_becomes_memory_and_nothing_else(service: Any, namespace: s
             for unsaid in ("They want facts", "call_id", "output_text", "data:,", "Be brief", "Be kind"):
                 assert unsaid not in everything
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_a_second_session_recalls_what_the_first_one_said(service: Any, namespace: str) -> None:
@@ -243,7 +245,7 @@ def test_a_second_session_recalls_what_the_first_one_said(service: Any, namespac
             assert "Lisbon" in str(output[0]) and ".md]" in str(output[0])
             model.assert_complete()
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_the_namespace_of_a_recall_may_come_from_the_run(client: Client, service: Any, namespace: str) -> None:
@@ -265,7 +267,7 @@ def test_the_namespace_of_a_recall_may_come_from_the_run(client: Client, service
             result = await Runner.run(agent, "Book.", context=namespace, run_config=NO_TRACES)
             return str([item.raw_item for item in result.new_items])
 
-    outputs = asyncio.run(asyncio.wait_for(run(), 60))
+    outputs = asyncio.run(asyncio.wait_for(run(), HANGS))
     assert "Noor takes the aisle." in outputs and "Nothing about this is remembered." in outputs
 
 
@@ -294,4 +296,4 @@ def test_errors_say_what_is_wrong(service: Any, namespace: str, stopped_url: str
                     [item.raw_item for item in result.new_items]
                 )
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), HANGS))

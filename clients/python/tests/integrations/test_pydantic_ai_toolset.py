@@ -26,6 +26,9 @@ from pydantic_ai.models.test import TestModel
 from cuebase import AsyncClient, Client, NotFound, Unreachable
 from cuebase.integrations.pydantic_ai import CuebaseToolset, memory_instructions
 
+#: Seconds after which a test hangs. A busy disk can delay every write by seconds.
+HANGS = 300
+
 
 @dataclass
 class Person:
@@ -71,7 +74,7 @@ def run_agent(service: Any, namespace: str, script: Script, prompt: str | Sequen
             agent = Agent(FunctionModel(script), toolsets=[CuebaseToolset(client)], instructions=memory_instructions(client))
             return (await agent.run(prompt)).output
 
-    return asyncio.run(asyncio.wait_for(run(), 60))
+    return asyncio.run(asyncio.wait_for(run(), HANGS))
 
 
 def test_a_second_run_recalls_what_the_first_one_remembered(service: Any, namespace: str) -> None:
