@@ -149,7 +149,7 @@ mod tests {
         for reaction in [
             "That charity race sounds great, Mel!",
             "I'm really proud of you!",
-            "You've got this, keep going and never give up!",
+            "Your hard work matters, keep going and never give up!",
             "Thanks, your support means a lot.",
         ] {
             assert!(is_reaction(reaction), "{reaction}");
