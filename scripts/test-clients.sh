@@ -66,8 +66,10 @@ for part in ${*:-scripts dashboard mcp python typescript public packages documen
         cd "$root"
         ;;
     packages)
-        for tool in debootstrap dpkg-shlibdeps lintian skopeo; do
-            command -v "$tool" >/dev/null 2>&1 || { install_debian debootstrap dpkg-dev lintian skopeo && break; }
+        for tool in debootstrap dpkg-shlibdeps lintian skopeo systemd-nspawn; do
+            command -v "$tool" >/dev/null 2>&1 && continue
+            install_debian debootstrap dpkg-dev lintian skopeo systemd-container
+            break
         done
         if ! cmp -s tests/packages/requirements.txt "$tools/packages.txt"; then
             "$tools/bin/pip" install --quiet --disable-pip-version-check -r tests/packages/requirements.txt >&2
