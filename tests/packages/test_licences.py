@@ -48,7 +48,7 @@ def test_every_package_with_the_binary_has_the_licences_of_its_crates(
         assert file and file.read() == text
     run(["dpkg-deb", "--extract", only(packages, "*.deb"), tmp_path])
     assert gzip.decompress((tmp_path / "usr/share/doc/cuebase/THIRD-PARTY.txt.gz").read_bytes()) == text
-    assert text in in_image(only(packages, "cuebase-oci-*.tar"))
+    assert in_image(only(packages, "cuebase-oci-*.tar"), "usr/share/doc/cuebase/THIRD-PARTY.txt") == text
     document = json.loads((packages / "cuebase.cdx.json").read_text())
     for component in document["components"]:
         if component["bom-ref"].startswith("pkg:cargo/") and not component["name"].startswith("cuebase"):
@@ -59,8 +59,8 @@ def test_every_package_with_the_binary_has_the_licences_of_its_crates(
         assert part in text, part
 
 
-def in_image(path: Path) -> bytes:
-    """Returns the contents of the last layer."""
+def in_image(path: Path, name: str) -> bytes:
+    """Returns a file of the last layer."""
     with tarfile.open(path) as layout:
         files = {member.name: member for member in layout.getmembers()}
 
@@ -72,4 +72,7 @@ def in_image(path: Path) -> bytes:
         index = json.loads(read("index.json"))
         manifest = json.loads(read("blobs/" + index["manifests"][0]["digest"].replace(":", "/")))
         layer = read("blobs/" + manifest["layers"][-1]["digest"].replace(":", "/"))
-    return io.BytesIO(gzip.decompress(layer)).getvalue()
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(layer))) as archive:
+        file = archive.extractfile(name)
+        assert file
+        return file.read()
