@@ -190,6 +190,8 @@ export interface Memory {
     expires_at: Date | null;
     occurred_precision: "day" | "instant" | null;
     occurred_source: "user" | "extracted" | "said" | "written" | null;
+    /** End of the month or year that begins at `occurred_at`, exclusive. */
+    occurred_until: Date | null;
     user_tags: string[];
     tags: string[];
     metadata: Metadata;

@@ -8,6 +8,7 @@ const TIMES = new Set([
     "created_at",
     "updated_at",
     "occurred_at",
+    "occurred_until",
     "expires_at",
     "valid_from",
     "valid_until",
@@ -44,7 +45,7 @@ export function memory(value) {
         held[name] ??= [];
     for (const name of ["via", "occurred_precision", "occurred_source", "created", "updated"])
         held[name] ??= null;
-    for (const name of ["valid_from", "valid_until"])
+    for (const name of ["occurred_until", "valid_from", "valid_until"])
         held[name] ??= null;
     held.current ??= true;
     held.metadata ??= {};
