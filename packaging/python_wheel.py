@@ -78,6 +78,9 @@ def metadata(project: Project, licences: list[str]) -> str:
     ]
     lines += [f"Classifier: {each}" for each in _texts(fields["classifiers"])]
     lines += [f"Requires-Dist: {each}" for each in _texts(fields["dependencies"])]
+    for extra, requirements in sorted(fields["optional-dependencies"].items()):
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f"Requires-Dist: {each}; extra == '{extra}'" for each in _texts(requirements)]
     lines += ["Description-Content-Type: text/markdown", "", (CLIENT / "README.md").read_text()]
     return "\n".join(lines)
 

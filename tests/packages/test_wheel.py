@@ -85,7 +85,7 @@ def test_the_wheel_without_the_binary_has_what_hatchling_builds(packages: Path, 
     assert ours.name == theirs.name
     assert contents(ours, "cuebase/") == contents(theirs, "cuebase/")
     fields, expected = metadata(ours), metadata(theirs)
-    for name in ("Name", "Version", "Requires-Dist", "Requires-Python", "License-Expression", "Classifier"):
+    for name in ("Name", "Version", "Requires-Dist", "Provides-Extra", "Requires-Python", "License-Expression", "Classifier"):
         assert sorted(fields.get_all(name, [])) == sorted(expected.get_all(name, [])), name
     assert str(fields.get_payload()).strip() == str(expected.get_payload()).strip()
 
