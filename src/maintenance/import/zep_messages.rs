@@ -190,7 +190,7 @@ impl Entry {
         messages
     }
 
-    /// Returns who said what. `None` for a speaker whose words are not imported.
+    /// Returns the statements of a text with their speakers. A speaker is `None` if the statement is not imported.
     fn statements<'a>(&self, text: &'a str) -> Vec<(Option<Speaker>, &'a str)> {
         let (role, name) = match (&self.source, &self.role_type) {
             (None, _) => (self.role.as_deref(), self.name.as_deref()),

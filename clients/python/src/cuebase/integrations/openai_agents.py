@@ -32,7 +32,7 @@ Role = Literal["user", "assistant", "system", "tool"]
 
 
 class CuebaseSession:
-    """A `Session` whose items are kept in a managed conversation, and whose words become memories.
+    """A `Session` whose items are kept in a managed conversation. The text of its messages becomes memories.
 
     The conversation has a title made from `session_id`. The first use looks for it among the conversations of
     `namespace`, the newest first; `conversation_id` skips the search. `user_name` is the name of the user in memories.
