@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cuebase_storage::error::DiskTrouble;
 
+use crate::documents::error::DocumentError;
 use crate::error_codes::ErrorCode;
 use crate::git_protocol::{FetchError, InvalidRequest};
 use crate::model::ModelError;
@@ -208,6 +209,24 @@ impl Error {
     /// Returns an internal error, for `map_err` on calls that should not fail.
     pub fn internal(error: impl Display) -> Self {
         Self::Internal(error.to_string())
+    }
+}
+
+impl From<DocumentError> for Error {
+    fn from(error: DocumentError) -> Self {
+        let message = error.to_string();
+        match error {
+            DocumentError::TooMuchText | DocumentError::TooExpensive { .. } => {
+                Self::TooLarge { code: ErrorCode::PayloadTooLarge, message }
+            }
+            DocumentError::Busy => Self::LimitReached { code: ErrorCode::RateLimited, message, retry_after: 1 },
+            DocumentError::NoReader(_) => Self::Internal(message),
+            DocumentError::UnknownKind
+            | DocumentError::Malformed { .. }
+            | DocumentError::NotUtf8 { .. }
+            | DocumentError::Encrypted
+            | DocumentError::NoText => Self::invalid(ErrorCode::InvalidDocument, message),
+        }
     }
 }
 

@@ -79,6 +79,8 @@ error_codes! {
     InvalidCurrent = "invalid_current", BAD_REQUEST;
     /// `depth` is not an integer in its range.
     InvalidDepth = "invalid_depth", BAD_REQUEST;
+    /// The file is of an unknown kind, damaged, protected or without text: the message says which.
+    InvalidDocument = "invalid_document", BAD_REQUEST;
     /// `env` is neither `live` nor `test`.
     InvalidEnv = "invalid_env", BAD_REQUEST;
     /// The namespace cannot be exported in that format or to that place.

@@ -20,6 +20,7 @@ pub mod config;
 pub mod control;
 pub mod dashboard;
 pub mod dates;
+pub mod documents;
 pub mod error;
 pub mod error_codes;
 pub mod eval;

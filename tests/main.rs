@@ -39,6 +39,8 @@ mod damage;
 mod dashboard;
 /// Full, read-only, failing and damaged disks, clock jumps, and too few file descriptors.
 mod disk;
+/// Files as documents: PDF, imports, kills.
+mod document_files;
 /// Local encoders compared with the reference implementation.
 mod encoder;
 /// Text that is erased for good: searched for in every file, and kills in between.

@@ -6,6 +6,7 @@
 mod answers;
 mod api;
 mod credentials;
+mod documents;
 mod files;
 mod git_requests;
 mod history;
@@ -35,10 +36,11 @@ pub(crate) struct Parser {
 }
 
 /// All parsers.
-pub(crate) const PARSERS: [Parser; 14] = [
+pub(crate) const PARSERS: [Parser; 15] = [
     parser("answers", answers::enter),
     parser("api", api::enter),
     Parser { name: "credentials", enter: credentials::enter, inputs: INPUTS, generate_seeds: credentials::seeds },
+    Parser { name: "documents", enter: documents::enter, inputs: INPUTS, generate_seeds: documents::seeds },
     Parser { name: "git_requests", enter: git_requests::enter, inputs: INPUTS, generate_seeds: git_requests::seeds },
     Parser { name: "history", enter: history::enter, inputs: INPUTS, generate_seeds: history::seeds },
     Parser { name: "index", enter: index::enter, inputs: INPUTS, generate_seeds: index::seeds },

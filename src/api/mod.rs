@@ -11,6 +11,7 @@ pub mod billing;
 pub mod context;
 pub mod conversations;
 pub mod document;
+pub mod documents;
 pub mod erase;
 pub mod error;
 pub mod explain;

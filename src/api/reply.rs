@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use bytes::Bytes;
+use cuebase_storage::memory_file::DocumentId;
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use ulid::Ulid;
 
 use super::views::AcceptedView;
+use super::views::documents::AcceptedDocumentView;
 use super::views::skills::AcceptedSkillsView;
 use crate::error::{Error, Result};
 
@@ -36,19 +38,41 @@ pub struct AcceptedWrite {
     pub id: MessageId,
     /// Namespace of the write.
     pub namespace: NamespaceName,
-    /// The path of each skill; `None` for other kinds of writes.
-    pub paths: Option<Vec<String>>,
+    /// What the `202` says of this kind of write.
+    pub details: AcceptedDetails,
+}
+
+/// What a `202` says of one kind of write.
+#[derive(Clone, Debug)]
+pub enum AcceptedDetails {
+    /// Nothing.
+    None,
+    /// The path of each skill.
+    Skills(Vec<String>),
+    /// A document.
+    Document {
+        /// Its id.
+        document_id: DocumentId,
+        /// The number of its passages.
+        passages: usize,
+    },
 }
 
 impl AcceptedWrite {
     /// Makes the `202` for the write, with a status.
     pub fn reply(self, status: &'static str) -> Result<Reply> {
-        let Self { id, namespace, paths } = &self;
-        let reply = match paths {
-            Some(paths) => {
-                Reply::json(StatusCode::ACCEPTED, &AcceptedSkillsView { id: *id, namespace, status, paths })?
+        const STATUS: StatusCode = StatusCode::ACCEPTED;
+        let Self { id, namespace, details } = &self;
+        let id = *id;
+        let reply = match details {
+            AcceptedDetails::None => Reply::json(STATUS, &AcceptedView { id, namespace, status })?,
+            AcceptedDetails::Skills(paths) => {
+                Reply::json(STATUS, &AcceptedSkillsView { id, namespace, status, paths })?
             }
-            None => Reply::json(StatusCode::ACCEPTED, &AcceptedView { id: *id, namespace, status })?,
+            AcceptedDetails::Document { document_id, passages } => {
+                let passages = *passages;
+                Reply::json(STATUS, &AcceptedDocumentView { id, namespace, status, document_id, passages })?
+            }
         };
         Ok(Reply { accepted: Some(Box::new(self)), ..reply })
     }
@@ -112,12 +136,24 @@ impl Reply {
 
     /// Makes the `202` for a write that is in the queue.
     pub fn accepted(id: MessageId, namespace: &NamespaceName) -> Result<Self> {
-        AcceptedWrite { id, namespace: namespace.clone(), paths: None }.reply(ACCEPTED)
+        AcceptedWrite { id, namespace: namespace.clone(), details: AcceptedDetails::None }.reply(ACCEPTED)
     }
 
     /// Makes the `202` for skills that are in the queue, with the path of each.
     pub fn accepted_skills(id: MessageId, namespace: &NamespaceName, paths: Vec<String>) -> Result<Self> {
-        AcceptedWrite { id, namespace: namespace.clone(), paths: Some(paths) }.reply(ACCEPTED)
+        let details = AcceptedDetails::Skills(paths);
+        AcceptedWrite { id, namespace: namespace.clone(), details }.reply(ACCEPTED)
+    }
+
+    /// Makes the `202` for a document that is in the queue.
+    pub fn accepted_document(
+        id: MessageId,
+        namespace: &NamespaceName,
+        document_id: DocumentId,
+        passages: usize,
+    ) -> Result<Self> {
+        let details = AcceptedDetails::Document { document_id, passages };
+        AcceptedWrite { id, namespace: namespace.clone(), details }.reply(ACCEPTED)
     }
 
     /// Makes a `200` with a JSON body.

@@ -10,8 +10,8 @@ use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::unknown::KnownNames;
 use super::{
-    answer, billing, context, conversations, erase, explain, fields, identity, intake, keys, media, memories,
-    namespaces, profile, queue, retrieve, skills, sources, vocabulary, writes,
+    answer, billing, context, conversations, documents, erase, explain, fields, identity, intake, keys, media,
+    memories, namespaces, profile, queue, retrieve, skills, sources, vocabulary, writes,
 };
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -203,8 +203,8 @@ const fn retrieval(
     retrieval
 }
 
-const fn upload(path: &'static str, handler: GuardedHandler) -> Route {
-    let mut upload = route(Method::POST, path, Access::Any, Metering::Free, handler);
+const fn upload(path: &'static str, metering: Metering, handler: GuardedHandler) -> Route {
+    let mut upload = route(Method::POST, path, Access::Any, metering, handler);
     upload.body = BodyKind::Media;
     upload
 }
@@ -239,13 +239,15 @@ const WAIT: &[&str] = &[writes::WAIT];
 const FORGET: &[&str] = &["namespace", writes::WAIT];
 /// `DELETE /v1/vocab`.
 const FORGET_TERMS: &[&str] = &["namespace", "term", writes::WAIT];
+/// `POST /v1/documents`.
+const DOCUMENT: &[&str] = &["namespace", "filename", "document_id", "tags", "metadata", "occurred_at", writes::WAIT];
 /// `GET /v1/memories/{path}`.
 const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 /// `GET /v1/skills`.
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 53] = {
+pub static ROUTES: [Route; 57] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -305,7 +307,11 @@ pub static ROUTES: [Route; 53] = {
         listing("/v1/sources/{id}", Any, sources::get).with_query(NAMESPACE),
         route(DELETE, "/v1/sources/{id}", Any, Free, sources::delete).with_query(NAMESPACE),
         route(POST, "/v1/erase", Session, Free, erase::erase).with_body(fields::ERASURE),
-        upload("/v1/media", media::upload).with_query(&["namespace", "filename"]),
+        upload("/v1/documents", Write, documents::upload).with_query(DOCUMENT),
+        listing("/v1/documents", Any, documents::list).with_query(&["namespace", "limit", "after"]),
+        listing("/v1/documents/{id}", Any, documents::get).with_query(NAMESPACE),
+        route(DELETE, "/v1/documents/{id}", Any, Free, documents::forget).with_query(FORGET),
+        upload("/v1/media", Free, media::upload).with_query(&["namespace", "filename"]),
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
         open(GET, "/v1/media/{id}/content", BodyKind::Nothing, Executor::Ordinary, media::content)
             .with_query(&["expires", "signature"]),

@@ -40,6 +40,7 @@ Formats:
   markdown   Folder of markdown as `cuebase export` writes it
   notes      Any other folder of markdown, such as a vault of Obsidian
   rules      Project with CLAUDE.md, .claude/rules or .cursor/rules, or a memory folder of Claude Code
+  documents  PDF, DOCX, HTML, Markdown, plain text or source code; a folder of them needs --format
   jsonl      .jsonl file; each line is a body of POST /v1/memories
   chatgpt    conversations.json of ChatGPT, or the unpacked folder of its export
   claude     conversations.json of Claude, or the unpacked folder of its export
@@ -177,6 +178,9 @@ pub(super) enum CliCommand {
     ///
     /// Example: cuebase erase --namespace notes --session 2026-05-04-support
     Erase(erase::EraseOptions),
+    /// Print the lines of the PDF on standard input; the server and imports start this
+    #[command(hide = true)]
+    ReadPdf,
     /// Print the OpenAPI 3.1 description of the API as JSON
     ///
     /// Example: cuebase openapi > openapi.json
@@ -402,7 +406,7 @@ impl CliCommand {
         match self {
             Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
             Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
-            Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
+            Self::ReadPdf | Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
             Self::Hook(_) | Self::Uninstall(_) => DataUse::Unchecked,
             Self::Install(options) => options.data_use(),
             Self::Keys(KeysCommand::Create { init, .. }) => DataUse::ExistingOr(*init),

@@ -22,6 +22,7 @@ use crate::accounts::NewKey;
 use crate::accounts::parse_account;
 use crate::config::{Config, ResolvedValue, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
+use crate::documents::pdf::reader;
 use crate::error::with_causes;
 use crate::namespace::names::parse_name;
 use crate::{allocator, telemetry};
@@ -50,8 +51,22 @@ pub fn main() -> ExitCode {
     if let CliCommand::Hook(options) = arguments.command {
         return hook::hook(options, settings);
     }
+    if let CliCommand::ReadPdf = arguments.command {
+        return read_pdf();
+    }
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cuebase: {}", with_causes(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Reads a PDF in a process of its own. The status tells the caller what is wrong with the file.
+fn read_pdf() -> ExitCode {
+    match reader::run() {
+        Ok(status) => ExitCode::from(status),
         Err(error) => {
             eprintln!("cuebase: {}", with_causes(&error));
             ExitCode::FAILURE
@@ -137,8 +152,8 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Erase(options) => erase::erase(&config, options),
         CliCommand::Config => print_config(&config),
         CliCommand::Health { .. } => health::health(&config),
-        // `main` runs hooks, without settings and without a log.
-        CliCommand::Hook(_) => Ok(()),
+        // `main` runs these, without settings and without a log.
+        CliCommand::Hook(_) | CliCommand::ReadPdf => Ok(()),
         CliCommand::Install(options) => install::install(&config, options),
         CliCommand::Uninstall(target) => install::uninstall(&target),
         CliCommand::Models => models::models(&config),

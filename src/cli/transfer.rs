@@ -171,16 +171,18 @@ fn summary(report: &import::ImportReport) -> String {
         files,
         unchanged,
         other,
+        documents,
         histories,
         warnings: _,
     } = report;
     let counts = [
         (*conversations, "conversations"),
         (*messages, "messages"),
-        (*files, "files"),
+        (*documents, "documents"),
+        (*files, if *documents > 0 { "passages" } else { "files" }),
         (*histories, "histories"),
         (*known, "messages imported before"),
-        (*unchanged, "files unchanged"),
+        (*unchanged, if *documents > 0 { "passages unchanged" } else { "files unchanged" }),
         (*other, "skipped"),
     ];
     let mut parts = Vec::new();

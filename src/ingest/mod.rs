@@ -8,6 +8,7 @@
 //! that executes a plan is in `namespace`.
 
 pub mod direct;
+pub mod documents;
 pub mod dropped;
 pub mod edited;
 pub mod extract;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::Error as StorageError;
-use cuebase_storage::records::{DeadLetter, QueueEntry, QueuedWork};
+use cuebase_storage::records::{DeadLetter, DocumentDraft, QueueEntry, QueuedWork};
 use jiff::Timestamp;
 
 use super::attempt::{Attempt, cue_texts};
@@ -18,13 +18,14 @@ use super::stop::{StopSignal, Wake};
 use crate::error::{Error, Result};
 use crate::ingest::model_extract::plan::plan_extraction;
 use crate::ingest::model_extract::{Operation, SimilarMemory};
-use crate::ingest::{direct, remember, skills, vocabulary};
+use crate::ingest::{direct, documents, remember, skills, vocabulary};
 use crate::memory::conversation::Conversation;
 use crate::memory::files::Origin;
 use crate::memory::skill;
 use crate::memory::time::format_ms;
 use crate::metrics::IngestionOutcome;
 use crate::queue::dispatch::Assignment;
+use crate::queue::progress::WorkProgress;
 use crate::service::retrieval::RetrievalRequest;
 use crate::telemetry;
 
@@ -257,11 +258,36 @@ impl Attempt<'_> {
                 namespace.prepare(&texts, self.ingestion.models.write_deadline());
                 namespace.ingest(entry, now, |context| skills::store(context, request, now))
             }
+            QueuedWork::Document { request } => self.ingest_document(request),
+            QueuedWork::ForgetDocument { document } => {
+                namespace.ingest(entry, now, |context| documents::forget(context, document))
+            }
             QueuedWork::Reextract { source } => reextract(self, *source),
             QueuedWork::Erase { selection } => erase(self, selection),
             QueuedWork::FinishErasure { report } => finish_erasure(self, report),
             _ => Err(Error::internal("this version does not know the kind of a queued write")),
         }
+    }
+
+    /// Embeds the passages of a document in portions, and stores them in one commit.
+    fn ingest_document(&self, document: &DocumentDraft) -> Result<()> {
+        let Self { namespace, entry, now, .. } = *self;
+        let progress = self.ingestion.queue.progress();
+        let total = document.passages.len() as u64;
+        let mut done = 0;
+        for portion in document.passages.chunks(documents::PASSAGES_PER_CALL) {
+            progress.set(entry.id, WorkProgress { done, total });
+            let texts = documents::cue_texts(document, portion);
+            namespace.prepare(&texts, self.ingestion.models.write_deadline());
+            done += portion.len() as u64;
+            if self.ingestion.queue.is_stopping() {
+                break;
+            }
+        }
+        progress.set(entry.id, WorkProgress { done, total });
+        let stored = namespace.ingest(entry, now, |context| documents::store(context, document, now));
+        progress.remove(entry.id);
+        stored
     }
 
     fn ingest_conversation(&self, conversation: &Conversation) -> Result<()> {

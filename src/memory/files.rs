@@ -6,8 +6,8 @@ use cuebase_retrieval::Relation as IndexRelation;
 use cuebase_retrieval::{Claim as IndexClaim, ClaimKind, Cue, Memory, MetadataValue as IndexValue, Validity};
 use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::{
-    FrontMatter, MemoryFile, MemoryPath, Metadata, MetadataValue, OccurredPrecision, OccurredSource, Polarity,
-    Relation, RelationKind, SourceMessage, Tier, markdown,
+    DocumentPlace, FrontMatter, MemoryFile, MemoryPath, Metadata, MetadataValue, OccurredPrecision, OccurredSource,
+    Polarity, Relation, RelationKind, SourceMessage, Tier, markdown,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub struct Details {
     /// Expiry of the memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The place in the document that the memory is a passage of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<DocumentPlace>,
     /// The messages that the memory was extracted from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceMessage>,
@@ -154,6 +157,7 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         name: front.name,
         description: front.description,
         expires_at: front.expires_at,
+        document: front.document,
         sources: front.sources,
     };
     let relations = index_relations(path, front.relations, &body);

@@ -369,6 +369,11 @@ fn concerns(work: &QueuedWork, selection: &ErasureSelection, paths: &BTreeSet<St
         },
         QueuedWork::Forget { paths: forgotten } => forgotten.iter().any(|path| paths.contains(path)),
         QueuedWork::Skills { request } => request.iter().any(|skill| paths.contains(&skill.path)),
+        // A queued version of a document would bring an erased passage back.
+        QueuedWork::Document { request } => {
+            let folder = format!("{}/", request.id.folder());
+            paths.iter().any(|path| path.starts_with(&folder))
+        }
         QueuedWork::Erase { selection: ErasureSelection::Paths(erased) } => {
             erased.iter().any(|path| paths.contains(path))
         }

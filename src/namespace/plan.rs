@@ -116,6 +116,11 @@ impl PlanContext<'_> {
         Ok(TermFile::parse(&bytes).ok())
     }
 
+    /// Returns the paths of all files below a directory.
+    pub fn files_below(&mut self, folder: &str) -> Result<Vec<String>> {
+        Ok(self.git.files_below(folder)?)
+    }
+
     /// Returns the newest recorded commit that changed a path. Returns `None` if none is recorded, or if the file
     /// differs from that commit's: a push has changed it, and is recorded with this write.
     pub fn last_change(&mut self, path: &str) -> Result<Option<CommitInfo>> {

@@ -14,6 +14,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey};
 use parking_lot::{Condvar, Mutex};
 
 use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict};
+use super::progress::WriteProgresses;
 use super::waits::WriteWaits;
 use crate::clock::Clock;
 
@@ -188,6 +189,8 @@ pub struct Queue {
     busy_max: usize,
     /// Callers that wait until a message has left the queue.
     waits: Arc<WriteWaits>,
+    /// How far workers are with their messages.
+    progress: WriteProgresses,
 }
 
 /// The level of the queue.
@@ -225,7 +228,13 @@ impl Queue {
     pub fn new(workers: usize, clock: &Clock) -> Self {
         let busy_max = workers.saturating_sub(1).max(1);
         let state = QueueState { model: ModelHold::new(clock.clone()), ..QueueState::default() };
-        Self { state: Mutex::new(state), changed: Condvar::default(), busy_max, waits: Arc::default() }
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::default(),
+            busy_max,
+            waits: Arc::default(),
+            progress: WriteProgresses::default(),
+        }
     }
 
     /// Adds an accepted write.
@@ -391,6 +400,11 @@ impl Queue {
         for message in messages {
             self.waits.notify(message);
         }
+    }
+
+    /// Returns how far workers are with their messages.
+    pub fn progress(&self) -> &WriteProgresses {
+        &self.progress
     }
 
     /// Returns the waits for messages of the queue.

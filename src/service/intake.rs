@@ -146,13 +146,14 @@ impl Intake {
             work,
             QueuedWork::Forget { .. }
                 | QueuedWork::ForgetTerms { .. }
+                | QueuedWork::ForgetDocument { .. }
                 | QueuedWork::Reextract { .. }
                 | QueuedWork::Erase { .. }
         );
         if is_free {
             return Ok(None);
         }
-        if matches!(work, QueuedWork::Conversation { .. }) {
+        if matches!(work, QueuedWork::Conversation { .. } | QueuedWork::Document { .. }) {
             self.billing.require_balance(account)?;
         }
         let permit = self.billing.reserve(account, Meter::Writes)?;

@@ -9,7 +9,7 @@
 //! - [`skills`] and [`vocabulary`] read and write by name;
 //! - [`conversations`] are stored next to the memories, and [`sources`] are the conversations that memories were
 //!   extracted from;
-//! - [`media`] stores uploaded files;
+//! - [`documents`] are files that become memories, and [`media`] stores files as they are;
 //! - [`namespaces`] creates, leases and deletes namespaces;
 //! - [`animals`] numbers the records of the pets API;
 //! - [`inspector`] reads the data directory for maintenance.
@@ -24,6 +24,7 @@ pub mod conversations;
 pub(crate) mod data_directory;
 pub mod dead_letters;
 pub mod direct_writes;
+pub mod documents;
 pub mod erasure;
 pub mod inspector;
 pub mod intake;

@@ -8,6 +8,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use super::intake::Intake;
 use crate::error::Result;
 use crate::error_codes::ErrorCode;
+pub use crate::queue::progress::WorkProgress;
 use crate::queue::waits::WriteWait;
 
 /// Retention of the records of writes: 14 days after the time in the write's id.
@@ -69,6 +70,8 @@ pub struct Write {
     pub finished_at_ms: Option<i64>,
     /// Code of the last failure of a write that failed permanently.
     pub error: Option<ErrorCode>,
+    /// How far its worker is, if the write is long.
+    pub progress: Option<WorkProgress>,
     /// What the write changed.
     pub changes: WriteChanges,
 }
@@ -84,6 +87,7 @@ impl Write {
             accepted_at_ms: record.accepted_at_ms,
             finished_at_ms: None,
             error: None,
+            progress: None,
             changes: WriteChanges::default(),
         }
     }
@@ -113,9 +117,10 @@ impl Intake {
         // Read before the progress: a write that a worker has is still in the queue's record, or is finished.
         let was_in_progress = self.queue.is_in_progress(record.namespace_id, id);
         let write = match self.store.write_progress(account, &record)? {
-            WriteProgress::Queued { failures } if was_in_progress => {
-                Write::unfinished(record, WriteStatus::Ingesting, failures.saturating_add(1))
-            }
+            WriteProgress::Queued { failures } if was_in_progress => Write {
+                progress: self.queue.progress().get(id),
+                ..Write::unfinished(record, WriteStatus::Ingesting, failures.saturating_add(1))
+            },
             WriteProgress::Queued { failures: 0 } => Write::unfinished(record, WriteStatus::Queued, 0),
             WriteProgress::Queued { failures } => Write::unfinished(record, WriteStatus::Retrying, failures),
             // The worker still has to publish the vocabulary.

@@ -36,6 +36,8 @@ mod answers;
 mod billing;
 /// Conversations that the service keeps, with their branches.
 mod conversations;
+/// Files that become memories.
+mod documents;
 /// Requests to erase text for good.
 mod erase;
 /// Credentials, routes, unknown names and bodies, the same on every route.

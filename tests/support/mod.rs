@@ -2,6 +2,7 @@
 
 pub(crate) mod disk;
 pub(crate) mod fake;
+pub(crate) mod pdf;
 pub(crate) mod provider;
 pub(crate) mod working_copy;
 

@@ -80,6 +80,9 @@ named_values! {
     /// Path of a skill.
     SkillPath(_) => json_schema!({"type": "string", "pattern": r"^skills/.+\.md$"});
 
+    /// Id of a document.
+    DocumentId(_) => json_schema!({"type": "string", "pattern": "^[a-z0-9-]{1,80}$", "examples": ["handbook-pdf"]});
+
     /// A tag in a query.
     QueryTag(_) => json_schema!({"type": "string", "maxLength": TAG_CHARS_MAX, "pattern": "^[A-Za-z0-9_.:/@-]+$"});
 

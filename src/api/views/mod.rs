@@ -5,6 +5,7 @@
 
 pub mod billing;
 pub mod conversations;
+pub mod documents;
 pub mod errors;
 pub mod identity;
 pub mod keys;

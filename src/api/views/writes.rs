@@ -1,6 +1,6 @@
 //! The response of `/v1/writes/{id}`.
 
-use cuebase_storage::records::DroppedMessage;
+use cuebase_storage::records::{DroppedMessage, WriteChanges};
 use cuebase_storage::{MessageId, NamespaceName};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::api::schema::values;
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
-use crate::service::writes::Write;
+use crate::service::writes::{WorkProgress, Write};
 
 /// An accepted write and its state.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -34,6 +34,18 @@ pub struct WriteView<'a> {
     pub finished_at: Option<String>,
     /// Code of the last failure of a write that failed permanently. Null otherwise.
     pub error: Option<ErrorCode>,
+    /// How far its worker is: absent unless the write is long and `ingesting`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "WriteProgressView")]
+    pub progress: Option<WriteProgressView>,
+    /// What the write changed.
+    #[serde(flatten)]
+    pub changes: WriteChangesView<'a>,
+}
+
+/// What a write changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WriteChangesView<'a> {
     /// Paths of new memories, skills or terms.
     pub made: &'a [String],
     /// Paths of existing ones with a new text.
@@ -44,6 +56,24 @@ pub struct WriteView<'a> {
     pub ended: &'a [String],
     /// Messages of the conversation that became no memory; the first 500 of them.
     pub dropped: Vec<DroppedMessageView<'a>>,
+}
+
+/// How far the worker of a write is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WriteProgress")]
+pub struct WriteProgressView {
+    /// Passages that are embedded.
+    pub done: u64,
+    /// All passages.
+    #[schemars(extend("minimum" = 1))]
+    pub total: u64,
+}
+
+impl WriteProgressView {
+    fn of(progress: WorkProgress) -> Self {
+        let WorkProgress { done, total } = progress;
+        Self { done, total }
+    }
 }
 
 /// A message that became no memory.
@@ -60,7 +90,6 @@ pub struct DroppedMessageView<'a> {
 impl<'a> WriteView<'a> {
     /// Makes the view of a write.
     pub fn of(write: &'a Write) -> Self {
-        let changes = &write.changes;
         Self {
             id: write.id,
             namespace: &write.namespace,
@@ -69,6 +98,15 @@ impl<'a> WriteView<'a> {
             accepted_at: format_ms(write.accepted_at_ms),
             finished_at: write.finished_at_ms.and_then(format_ms),
             error: write.error,
+            progress: write.progress.map(WriteProgressView::of),
+            changes: WriteChangesView::of(&write.changes),
+        }
+    }
+}
+
+impl<'a> WriteChangesView<'a> {
+    fn of(changes: &'a WriteChanges) -> Self {
+        Self {
             made: &changes.made,
             rewritten: &changes.rewritten,
             merged: &changes.merged,

@@ -34,6 +34,9 @@ pub struct ImportReport {
     pub unchanged: u64,
     /// Number of files and entries that were skipped because they hold nothing to remember.
     pub other: u64,
+    /// Number of documents. Their passages count as files.
+    #[serde(default)]
+    pub documents: u64,
     /// Number of histories that were imported.
     pub histories: u64,
     /// What is missing or was left out, and what to do about it.

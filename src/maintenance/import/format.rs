@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rule_files;
+use crate::documents::kind::DocumentKind;
 
 /// The format of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub enum Format {
     Notes,
     /// Rules for agents: `CLAUDE.md`, memories of Claude Code, rules of Cursor.
     Rules,
+    /// Files as documents: PDF, DOCX, HTML, Markdown, plain text, source code.
+    Documents,
     /// Conversations as JSON Lines; each line is a body of `POST /v1/memories`.
     Jsonl,
     /// An unpacked export of ChatGPT.
@@ -42,11 +45,12 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Bundle,
         Self::Markdown,
         Self::Notes,
         Self::Rules,
+        Self::Documents,
         Self::Jsonl,
         Self::Chatgpt,
         Self::Claude,
@@ -63,6 +67,7 @@ impl Format {
             Self::Markdown => "markdown",
             Self::Notes => "notes",
             Self::Rules => "rules",
+            Self::Documents => "documents",
             Self::Jsonl => "jsonl",
             Self::Chatgpt => "chatgpt",
             Self::Claude => "claude",
@@ -90,8 +95,10 @@ pub(super) fn detect(from: &Path) -> Result<Format, String> {
         Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
         Some("json") => detect_json(from),
         Some("zip") => Err("a zip archive cannot be imported: unpack it and import the folder".into()),
+        _ if DocumentKind::of_name(&from.to_string_lossy()).is_some() => Ok(Format::Documents),
         _ => {
-            Err("unknown format: neither a git bundle, a folder, a .jsonl nor a .json file; set it with --format"
+            Err("unknown format: neither a git bundle, a folder, a .jsonl or .json file, nor a document; set it with \
+                 --format"
                 .into())
         }
     }
@@ -212,6 +219,8 @@ mod tests {
             ("a.json", r#"{"episodes": []} {"episodes": [{"uuid": "1", "content": "x"}]}"#, Format::Zep),
             ("CLAUDE.md", "# Tests", Format::Rules),
             (".cursorrules", "Use tabs.", Format::Rules),
+            ("notes.md", "# Note", Format::Documents),
+            ("report.PDF", "%PDF-", Format::Documents),
             ("api.mdc", "---\nglobs: *.ts\n---\n", Format::Rules),
         ] {
             assert_eq!(detected(name, content), Ok(format), "{name}: {content}");
@@ -219,7 +228,7 @@ mod tests {
         // A body of `POST /v1/memories` is not an export of Zep.
         let body = r#"{"messages": [{"role": "user", "content": "x"}]}"#;
         assert!(detected("a.json", body).is_err_and(|error| error.contains("--format")));
-        assert!(detected("notes.md", "# Note").is_err());
+        assert!(detected("notes", "# Note").is_err());
     }
 
     #[test]

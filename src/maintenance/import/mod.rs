@@ -1,7 +1,7 @@
-//! Import into a namespace: histories, files, facts and conversations.
+//! Import into a namespace: histories, files, facts, documents and conversations.
 //!
 //! [`run`] selects the reader by format, which [`format`] detects. [`bundle`] imports a history, [`files`] writes
-//! memories, and [`conversations`] queues conversations. [`context`] holds what all of them use.
+//! memories, [`documents`] stores files as documents, and [`conversations`] queues conversations. [`context`] holds what all of them use.
 //!
 //! Exports of other services are read by [`archives`] (ChatGPT, Claude), [`mem0`], [`zep`] with [`zep_messages`] (Zep,
 //! Graphiti) and [`hindsight`]; [`json_file`] and [`facts`] hold what these share. Markdown of other programs is read
@@ -15,6 +15,7 @@ mod archives;
 mod bundle;
 mod context;
 mod conversations;
+mod documents;
 mod facts;
 mod files;
 pub mod format;

@@ -6,7 +6,7 @@ use cuebase_storage::{AccountId, NamespaceName};
 
 use super::context::{Import, ImportReport, Options, invalid_import};
 use super::format::{self, Format};
-use super::{archives, bundle, conversations, files, hindsight, mem0, notes, rules, zep};
+use super::{archives, bundle, conversations, documents, files, hindsight, mem0, notes, rules, zep};
 use crate::app::App;
 use crate::error::Result;
 use crate::maintenance::progress::Progress;
@@ -31,6 +31,7 @@ pub fn import(
         Format::Letta => notes::import_letta(&import),
         Format::Notes => notes::import_notes(&import),
         Format::Rules => rules::import(&import),
+        Format::Documents => documents::import(&import),
         Format::Mem0 => mem0::import(&import),
         Format::Zep => zep::import(&import),
         Format::Hindsight => hindsight::import(&import),

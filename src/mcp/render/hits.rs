@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{CLOSING_CHARS, day};
 use crate::mcp::budget::{Fitted, Passage, grouped, lines, passages};
 use crate::mcp::responses::SkillList;
-use crate::service::retrieval::{Definition, HitView, RetrievalResponse};
+use crate::service::retrieval::{Definition, DocumentPlaceView, HitView, RetrievalResponse};
 use crate::service::skills::SkillView;
 
 /// Which hits of a search are shown.
@@ -70,10 +70,22 @@ fn passage_of_hit(hit: &HitView) -> ScoredPassage<'_> {
     if !happened.is_empty() {
         let _ = write!(heading, " ({happened})");
     }
+    if let Some(document) = &hit.document {
+        let _ = write!(heading, " in {}", place_in_document(document));
+    }
     if let Some(namespace) = &hit.found.namespace {
         let _ = write!(heading, " in namespace {namespace}");
     }
     ScoredPassage { score: hit.score, passage: Passage { heading, text: hit.content.trim(), path: &hit.path } }
+}
+
+/// Returns the name of a document and the page or line, as a reader would cite it.
+fn place_in_document(document: &DocumentPlaceView) -> String {
+    match (document.page, document.line) {
+        (Some(page), _) => format!("{}, page {page}", document.name),
+        (None, Some(line)) => format!("{}, line {line}", document.name),
+        (None, None) => document.name.clone(),
+    }
 }
 
 fn passage_of_skill(skill: &SkillView) -> ScoredPassage<'_> {

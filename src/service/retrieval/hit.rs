@@ -1,7 +1,9 @@
 //! The view of a memory that the API returns and that its clients read.
 
 use cuebase_retrieval::{Memory, Relation, ValidityState, any_term};
-use cuebase_storage::memory_file::{Metadata, OccurredPrecision, OccurredSource, SourceMessage, markdown};
+use cuebase_storage::memory_file::{
+    DocumentPlace, Metadata, OccurredPrecision, OccurredSource, SourceMessage, markdown,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +49,10 @@ pub struct HitView {
     /// What the memory can be filtered by.
     #[serde(flatten)]
     pub labels: HitLabels,
+    /// The place in its document. Absent unless the memory is a passage of a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DocumentPlaceView")]
+    pub document: Option<DocumentPlaceView>,
     /// The times under their deprecated names.
     #[serde(flatten)]
     pub deprecated: DeprecatedTimes,
@@ -164,6 +170,32 @@ pub struct HitTimes {
     /// period.
     #[schemars(extend("format" = "date-time"))]
     pub occurred_until: Option<String>,
+}
+
+/// The place of a memory in the document that it is a passage of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "DocumentPlace")]
+pub struct DocumentPlaceView {
+    /// Id of the document.
+    pub id: String,
+    /// Name of the document, such as the name of its file.
+    pub name: String,
+    /// The headings above the passage, outermost first.
+    pub titles: Vec<String>,
+    /// Position of the passage in the document, from 0.
+    pub position: u32,
+    /// First page of the passage, from 1. Null if the document has no pages.
+    pub page: Option<u32>,
+    /// First line of the passage, from 1. Null if the document is not text.
+    pub line: Option<u32>,
+}
+
+impl From<DocumentPlace> for DocumentPlaceView {
+    fn from(place: DocumentPlace) -> Self {
+        let DocumentPlace { id, name, titles, position, page, line } = place;
+        Self { id: id.to_string(), name, titles, position, page, line }
+    }
 }
 
 /// Two of the times under their deprecated names. An unknown time is empty.
@@ -316,6 +348,7 @@ impl HitView {
             validity,
             times,
             labels: HitLabels { user_tags: memory.user_tags, tags, metadata },
+            document: details.document.map(DocumentPlaceView::from),
             deprecated,
             full,
         }

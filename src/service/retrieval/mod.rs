@@ -24,7 +24,9 @@ pub use self::explanation::{
 };
 pub use self::history::RevisionView;
 pub(super) use self::history::{histories, history_at};
-pub use self::hit::{DeprecatedTimes, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView};
+pub use self::hit::{
+    DeprecatedTimes, DocumentPlaceView, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView,
+};
 pub use self::request::RetrievalRequest;
 pub use self::response::RetrievalResponse;
 pub use self::search_result::{Arm, Definition, FoundMemory, SearchResult};

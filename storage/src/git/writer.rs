@@ -142,6 +142,26 @@ impl Writer {
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
+    /// Returns the paths of all files below a directory, sorted. A directory that does not exist has none.
+    pub fn files_below(&mut self, folder: &str) -> Result<Vec<String>> {
+        let objects = LazyObjects::new(&self.repository);
+        let root = cached_root(&mut self.root, self.head, &objects)?;
+        let mut folders = vec![folder.to_owned()];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            let Some(directory) = root.find(&objects, &folder)? else { continue };
+            for (name, node) in directory.entries(&objects)? {
+                let path = format!("{folder}/{}", String::from_utf8_lossy(name));
+                match node {
+                    Node::File(_) => files.push(path),
+                    Node::Directory(_) => folders.push(path),
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
     /// Writes one durable commit with all edits and moves the branch to it. Edits that change nothing still create a
     /// commit.
     ///

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::claim::Claim;
+use super::document::DocumentPlace;
 use super::metadata::Metadata;
 use crate::error::{Error, Result};
 
@@ -76,6 +77,9 @@ pub struct FrontMatter {
     /// The messages that the memory was made from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceMessage>,
+    /// The place in the document that the memory is a passage of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document: Option<DocumentPlace>,
     /// Links to other memories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relations: Vec<Relation>,

@@ -14,11 +14,12 @@
 //! may follow, with [links](../other.md) or [[facts/other.md]].
 //! ```
 //!
-//! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s and [`metadata`]. [`markdown`] reads
-//! the body, and [`path`] validates paths. [`erased`] removes what files say of erased memories. [`term_file`] is the
+//! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s, its [`metadata`] and the place in its
+//! [`document`]. [`markdown`] reads the body, and [`path`] validates paths. [`erased`] removes what files say of erased memories. [`term_file`] is the
 //! corresponding format of a vocabulary term.
 
 pub mod claim;
+pub mod document;
 pub mod erased;
 pub mod front_matter;
 pub mod markdown;
@@ -27,6 +28,7 @@ pub mod path;
 pub mod term_file;
 
 pub use claim::{Claim, Polarity};
+pub use document::{DocumentId, DocumentPlace};
 pub use erased::ErasedPaths;
 pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage};
 pub use metadata::{Metadata, MetadataValue};

@@ -54,8 +54,8 @@ pub use usage::{Meter, UsageRecord};
 pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};
 pub use work::{
-    Conversation, ErasureReport, ErasureSelection, Message, MessageBody, MessageContent, Moment, Role, SentTime,
-    SkillDraft, TermDraft,
+    Conversation, DocumentDraft, ErasureReport, ErasureSelection, Message, MessageBody, MessageContent, Moment,
+    PassageDraft, Role, SentTime, SkillDraft, TermDraft,
 };
 pub use write_progress::WriteProgress;
 pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteRecord};

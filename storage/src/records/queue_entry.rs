@@ -7,11 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::store::{decode, encode};
-use super::work::{Conversation, ErasureReport, ErasureSelection, SkillDraft, TermDraft};
+use super::work::{Conversation, DocumentDraft, ErasureReport, ErasureSelection, SkillDraft, TermDraft};
 use crate::error::{Error, Result};
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::prefixed_key;
 use crate::key_value::{Batch, Column};
+use crate::memory_file::DocumentId;
 
 /// The work of a queue entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,16 @@ pub enum QueuedWork {
         /// The skills with their paths.
         request: Vec<SkillDraft>,
     },
+    /// A document to store.
+    Document {
+        /// The document with its passages.
+        request: DocumentDraft,
+    },
+    /// A document to delete, with all its memories.
+    ForgetDocument {
+        /// The id of the document.
+        document: DocumentId,
+    },
     /// A kept conversation to extract memories from again.
     Reextract {
         /// The id of the write that contained the conversation.
@@ -70,6 +81,8 @@ impl QueuedWork {
             Self::Teach { .. } => "teach",
             Self::ForgetTerms { .. } => "forget-terms",
             Self::Skills { .. } => "skills",
+            Self::Document { .. } => "document",
+            Self::ForgetDocument { .. } => "forget-document",
             Self::Reextract { .. } => "reextract",
             Self::Erase { .. } | Self::FinishErasure { .. } => "erase",
         }
@@ -143,7 +156,7 @@ mod tests {
 
     use super::*;
     use crate::memory_file::{Metadata, MetadataValue, OccurredPrecision};
-    use crate::records::{Message, Moment, RECORD_FORMAT, Role};
+    use crate::records::{Message, Moment, PassageDraft, RECORD_FORMAT, Role};
 
     /// The work of an entry, as JSON.
     struct Stored {
@@ -262,6 +275,20 @@ mod tests {
         ]
     }
 
+    fn guide() -> DocumentDraft {
+        let first =
+            PassageDraft { titles: vec!["Guide".into()], text: "Lock the boat.".into(), page: Some(2), line: None };
+        let second = PassageDraft { text: "b".into(), line: Some(7), ..PassageDraft::default() };
+        DocumentDraft {
+            id: "guide".parse().expect("an id"),
+            name: "Guide.pdf".into(),
+            tags: Vec::new(),
+            metadata: Metadata::new(),
+            occurred: None,
+            passages: vec![first, second],
+        }
+    }
+
     fn other_work() -> Vec<Stored> {
         vec![
             Stored {
@@ -271,6 +298,14 @@ mod tests {
             Stored {
                 json: r#"{"kind":"forget_terms","terms":["k8s"]}"#,
                 work: QueuedWork::ForgetTerms { terms: vec!["k8s".into()] },
+            },
+            Stored {
+                json: r#"{"kind":"document","request":{"id":"guide","name":"Guide.pdf","passages":[{"titles":["Guide"],"text":"Lock the boat.","page":2},{"text":"b","line":7}]}}"#,
+                work: QueuedWork::Document { request: guide() },
+            },
+            Stored {
+                json: r#"{"kind":"forget_document","document":"guide"}"#,
+                work: QueuedWork::ForgetDocument { document: guide().id },
             },
             Stored {
                 json: r#"{"kind":"reextract","source":"00000000000000000000000001"}"#,

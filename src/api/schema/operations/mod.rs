@@ -3,6 +3,7 @@
 mod billing;
 mod context;
 mod conversations;
+mod documents;
 mod identity;
 mod media;
 mod memories;
@@ -24,6 +25,7 @@ pub(super) fn by_tag(schemas: &mut Schemas) -> Vec<(&'static str, Vec<Operation>
         ("skills", skills::operations(schemas)),
         ("conversations", conversations::operations(schemas)),
         ("sources", sources::operations(schemas)),
+        ("documents", documents::operations(schemas)),
         ("media", media::operations(schemas)),
         ("billing", billing::operations(schemas)),
     ]

@@ -5,12 +5,14 @@
 //! [`QueuedWork`](super::QueuedWork).
 
 mod conversation;
+mod document;
 mod erasure;
 mod message;
 mod skill;
 mod term;
 
 pub use conversation::{Conversation, Message, Moment, Role};
+pub use document::{DocumentDraft, PassageDraft};
 pub use erasure::{ErasureReport, ErasureSelection};
 pub use message::{MessageBody, MessageContent, SentTime};
 pub use skill::SkillDraft;

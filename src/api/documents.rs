@@ -1,0 +1,109 @@
+//! `/v1/documents`: files that become memories, one per passage.
+
+use cuebase_storage::memory_file::{DocumentId, Metadata};
+use cuebase_storage::records::{DocumentDraft, SentTime};
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+
+use super::query::{PageSize, QueryString};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::views::documents::{DocumentPassagesView, DocumentsView};
+use crate::documents::kind::DocumentKind;
+use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
+use crate::memory::file_names::slug;
+use crate::memory::request::{invalid_body, occurred};
+use crate::memory::{metadata, tags};
+
+/// Most characters of a file's name.
+pub(super) const NAME_CHARS_MAX: usize = 255;
+/// Documents in a page.
+const PAGE: PageSize = PageSize { default: 50, max: 200 };
+
+/// `POST /v1/documents`. The file is read before the `202`, so a file that cannot be read is refused at once.
+pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
+    if request.body.is_empty() {
+        return Err(invalid_body("the body is empty: send the file's bytes"));
+    }
+    let query = &request.query;
+    let name = file_name(query)?;
+    let id = document_id(query, name.as_deref())?;
+    let kind = DocumentKind::of(request.header("content-type"), name.as_deref())?;
+    let tags = tags::check("tags", Some(query.list("tags")))?;
+    let metadata = metadata_of(query)?;
+    let sent = query.get("occurred_at").map(|text| SentTime::Text(text.to_owned()));
+    let occurred = occurred(sent.as_ref(), None, &TimeZone::UTC)?;
+    let namespace = request.write_namespace()?;
+    let name = name.unwrap_or_else(|| id.to_string());
+    let passages = crate::documents::read(&kind, &name, &request.body)?;
+    let count = passages.len();
+    let document = DocumentDraft { id: id.clone(), name, tags, metadata, occurred, passages };
+    let write = request.app.documents.accept(&namespace, document)?;
+    Reply::accepted_document(write, &namespace.name, id, count)
+}
+
+/// Returns the name of the file, without the folders that a browser may send with it.
+fn file_name(query: &QueryString) -> Result<Option<String>> {
+    let Some(sent) = query.get("filename") else { return Ok(None) };
+    let name = sent.rsplit(['/', '\\']).next().unwrap_or(sent);
+    if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || name.chars().any(char::is_control) {
+        return Err(invalid_body(format!("filename must be 1 to {NAME_CHARS_MAX} characters on one line")));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+/// Returns the id that the request gives, else one made of the name of the file.
+fn document_id(query: &QueryString, name: Option<&str>) -> Result<DocumentId> {
+    let text = match (query.get("document_id"), name) {
+        (Some(id), _) => id.to_owned(),
+        (None, Some(name)) => slug(name, ""),
+        (None, None) => String::new(),
+    };
+    if text.is_empty() {
+        let message =
+            "document_id and filename are missing: send one of them, so that the next upload replaces this one";
+        return Err(Error::invalid(ErrorCode::InvalidId, message));
+    }
+    parse_id(&text)
+}
+
+fn parse_id(text: &str) -> Result<DocumentId> {
+    text.parse().map_err(|error: cuebase_storage::Error| Error::invalid(ErrorCode::InvalidId, error.to_string()))
+}
+
+fn metadata_of(query: &QueryString) -> Result<Metadata> {
+    let Some(text) = query.get("metadata") else { return Ok(Metadata::new()) };
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(object) => metadata::check(Some(&object)),
+        Err(error) => {
+            let message = format!("metadata: must be a JSON object such as {{\"team\":\"ops\"}}: {error}");
+            Err(Error::invalid(ErrorCode::InvalidMetadata, message))
+        }
+    }
+}
+
+/// `GET /v1/documents`.
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let limit = request.query.page_limit(PAGE)?;
+    let after = request.query.get("after");
+    let documents = request.app.documents.list(request.account(), &namespace, after, limit)?;
+    Reply::ok(&DocumentsView { namespace: &namespace, documents })
+}
+
+/// `GET /v1/documents/{id}`.
+pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let id = parse_id(request.parameter(0))?;
+    let (document, passages) = request.app.documents.document(request.account(), &namespace, &id)?;
+    Reply::ok(&DocumentPassagesView { namespace: &namespace, document, memories: passages })
+}
+
+/// `DELETE /v1/documents/{id}`.
+pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.write_namespace()?;
+    let id = parse_id(request.parameter(0))?;
+    let write = request.app.documents.forget(&namespace, id)?;
+    Reply::accepted(write, &namespace.name)
+}

@@ -1,0 +1,88 @@
+//! Starts the process that reads a PDF, and takes its result.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::reader::{ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, SECONDS_MAX};
+use super::{COMMAND, PdfLine};
+use crate::documents::error::DocumentError;
+
+/// Processes at the same time.
+const PROCESSES_MAX: usize = 2;
+/// Most bytes of a result.
+const OUTPUT_BYTES_MAX: u64 = 128 << 20;
+/// Most bytes of the reason that the process prints.
+const REASON_BYTES_MAX: u64 = 200;
+/// The running program, also after its file was replaced. Linux has this link.
+const RUNNING_PROGRAM: &str = "/proc/self/exe";
+
+/// Processes that run now.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// A place among the processes. It is free again when it is dropped.
+struct Slot;
+
+impl Slot {
+    fn take() -> Result<Self, DocumentError> {
+        if RUNNING.fetch_add(1, Ordering::SeqCst) < PROCESSES_MAX {
+            return Ok(Self);
+        }
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+        Err(DocumentError::Busy)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Returns the lines of a PDF, read by another process.
+pub(super) fn lines_of(bytes: &[u8]) -> Result<Vec<PdfLine>, DocumentError> {
+    let _slot = Slot::take()?;
+    let mut child = start().map_err(DocumentError::NoReader)?;
+    // The process reads all its input before it writes. If it ended early, its status says why.
+    if let Some(mut input) = child.stdin.take() {
+        let _ = input.write_all(bytes);
+    }
+    let mut output = Vec::new();
+    let was_read = match child.stdout.take() {
+        Some(stdout) => stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut output).is_ok(),
+        None => false,
+    };
+    let mut reason = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        // A reason that is not text is left out.
+        let _ = stderr.take(REASON_BYTES_MAX).read_to_string(&mut reason);
+    }
+    let status = child.wait().map_err(DocumentError::NoReader)?;
+    match status.code().map(u8::try_from) {
+        Some(Ok(0)) if was_read => {
+            serde_json::from_slice(&output).map_err(|error| DocumentError::malformed("PDF", error))
+        }
+        Some(Ok(ENCRYPTED)) => Err(DocumentError::Encrypted),
+        Some(Ok(MALFORMED)) => Err(DocumentError::malformed("PDF", reason.trim())),
+        Some(_) => Err(DocumentError::malformed("PDF", "its structure is damaged")),
+        // Ended by a signal: that of the limit of time, or an allocation that failed.
+        None => Err(DocumentError::TooExpensive { seconds: SECONDS_MAX, mebibytes: MEMORY_MIB_MAX }),
+    }
+}
+
+fn start() -> std::io::Result<Child> {
+    let program = match Path::new(RUNNING_PROGRAM) {
+        link if link.exists() => link.to_owned(),
+        _ => std::env::current_exe()?,
+    };
+    command(program).spawn()
+}
+
+fn command(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    // The settings in the environment may hold secrets, which the process does not need.
+    command.arg(COMMAND).env_clear();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}

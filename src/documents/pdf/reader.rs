@@ -1,0 +1,52 @@
+//! The process that reads a PDF: limits itself, reads standard input, prints lines.
+
+use std::io::{Read, Write};
+
+use anyhow::Context;
+use nix::sys::resource::{Resource, setrlimit};
+use pdf_extract::Document;
+
+use super::characters::LineCollector;
+
+/// Processor time of the process, in seconds.
+pub(in crate::documents) const SECONDS_MAX: u64 = 60;
+/// Address space of the process, in MiB.
+pub(in crate::documents) const MEMORY_MIB_MAX: u64 = 2048;
+/// Exit status for a file that is protected by a password.
+pub(super) const ENCRYPTED: u8 = 3;
+/// Exit status for a file that is not a PDF.
+pub(super) const MALFORMED: u8 = 4;
+
+/// Reads a PDF on standard input and prints its lines as JSON. Returns the exit status.
+///
+/// # Errors
+///
+/// If the limits cannot be set, or input or output fails.
+pub fn run() -> anyhow::Result<u8> {
+    setrlimit(Resource::RLIMIT_CPU, SECONDS_MAX, SECONDS_MAX).context("limit of processor time")?;
+    let memory = MEMORY_MIB_MAX << 20;
+    setrlimit(Resource::RLIMIT_AS, memory, memory).context("limit of memory")?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0).context("limit of core dumps")?;
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    let mut document = match Document::load_mem(&bytes) {
+        Ok(document) => document,
+        Err(error) => {
+            eprint!("{error}");
+            return Ok(MALFORMED);
+        }
+    };
+    // Many files are encrypted with an empty password, which forbids printing but not reading.
+    if document.is_encrypted() && document.decrypt("").is_err() {
+        return Ok(ENCRYPTED);
+    }
+    let mut collector = LineCollector::default();
+    if let Err(error) = pdf_extract::output_doc(&document, &mut collector) {
+        eprint!("{error}");
+        return Ok(MALFORMED);
+    }
+    let mut output = std::io::stdout().lock();
+    serde_json::to_writer(&mut output, &collector.lines)?;
+    output.flush()?;
+    Ok(0)
+}
