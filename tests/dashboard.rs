@@ -12,6 +12,16 @@ fn link(data: &std::path::Path, arguments: &[&str]) -> (String, String) {
     (address.to_owned(), code.to_owned())
 }
 
+/// Returns the path of the first asset in the page that has an extension.
+fn asset(html: &str, extension: &str) -> String {
+    for part in html.split('"') {
+        if part.starts_with("./assets/") && part.ends_with(&format!(".{extension}")) {
+            return part[1..].to_owned();
+        }
+    }
+    panic!("no asset with the extension {extension} in {html}");
+}
+
 fn post(address: &str, path: &str, session: Option<&str>, body: &Value) -> (u16, Value) {
     let mut request = Client::new().post(format!("{address}{path}")).json(body);
     if let Some(session) = session {
@@ -60,10 +70,17 @@ fn the_dashboard_is_public_and_the_api_behind_it_is_not() {
     let tag = header(&page, "etag");
     let again = client.get(&address).header("if-none-match", tag).send().expect("answers");
     assert_eq!((again.status().as_u16(), again.bytes().expect("a body").len()), (304, 0));
-    for (path, kind) in [("/style.css", "text/css"), ("/app.js", "text/javascript"), ("/icon.svg", "image/svg+xml")] {
-        assert!(header(&get(path), "content-type").starts_with(kind), "{path}");
+    assert_eq!(header(&page, "cache-control"), "no-cache");
+    assert!(header(&get("/icon.svg"), "content-type").starts_with("image/svg+xml"));
+    // The names of the script and the style contain a hash of their content, so browsers keep them.
+    let html = page.text().expect("text");
+    for (extension, kind) in [("css", "text/css"), ("js", "text/javascript")] {
+        let path = asset(&html, extension);
+        let found = get(&path);
+        assert!(header(&found, "content-type").starts_with(kind), "{path}");
+        assert!(header(&found, "cache-control").contains("immutable"), "{path}");
     }
-    for path in ["/../Cargo.toml", "/views/", "/views/nothing.js", "/%2e%2e/x", "//style.css", "/session/x"] {
+    for path in ["/../Cargo.toml", "/assets/", "/assets/nothing.js", "/%2e%2e/x", "//icon.svg", "/session/x"] {
         assert_eq!(get(path).status(), 404, "{path}");
     }
     // The API requires the same credentials here. The API's own listener serves nothing of the dashboard.

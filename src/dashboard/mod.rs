@@ -1,9 +1,10 @@
 //! The dashboard: a web page inside the binary that uses only the public API.
 //!
-//! [`pages`] holds the files of the page, which are in `page/`. [`links`] holds the one-time codes for signing in with
-//! the local issuer, and [`sign_in`] signs in with an external issuer. [`markdown`] renders untrusted memories. The
-//! listener is in `server::dashboard`.
+//! [`pages`] holds the files of the page. Their sources are in the top folder `dashboard`, whose build writes `page/` and
+//! `bundle.rs`. [`links`] holds the one-time codes for signing in with the local issuer, and [`sign_in`] signs in with an
+//! external issuer. [`markdown`] renders untrusted memories. The listener is in `server::dashboard`.
 
+mod bundle;
 pub mod links;
 pub mod markdown;
 pub mod pages;

@@ -1,11 +1,15 @@
-//! The files of the dashboard's page. They are served as written, without a build step, and load nothing from another
-//! host.
+//! The files of the dashboard's page. They are built from the sources in `dashboard`, and load nothing from another
+//! host. `bundle.rs`, which the build writes, lists them.
 
 use std::sync::OnceLock;
 
 use data_encoding::HEXLOWER;
 
+use super::bundle::PAGES;
 use crate::sha256::sha256;
+
+/// Folder of the files whose name contains a hash of their content.
+const HASHED: &str = "/assets/";
 
 /// A file of the page.
 pub struct Page {
@@ -19,50 +23,26 @@ pub struct Page {
 }
 
 impl Page {
+    /// Creates a file of the page.
+    pub(super) const fn new(path: &'static str, media_type: &'static str, body: &'static [u8]) -> Self {
+        Self { path, media_type, body, tag: OnceLock::new() }
+    }
+
     /// Returns the value of the `etag` header, a hash of the content.
     pub fn tag(&self) -> &str {
         self.tag.get_or_init(|| format!("\"{}\"", HEXLOWER.encode(&sha256(&[self.body])[..12])))
     }
+
+    /// Returns the value of the `cache-control` header. The content at a hashed name never changes.
+    pub fn cache_control(&self) -> &'static str {
+        if self.path.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" }
+    }
 }
 
-const HTML: &str = "text/html; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const PICTURE: &str = "image/svg+xml";
-
-macro_rules! pages {
-    ($($path:literal $file:literal $kind:ident),* $(,)?) => {
-        /// All files of the page.
-        pub static PAGES: [Page; 19] = [$(Page {
-            path: $path,
-            media_type: $kind,
-            body: include_bytes!(concat!("page/", $file)),
-            tag: OnceLock::new(),
-        }),*];
-    };
-}
-
-pages! {
-    "/" "index.html" HTML,
-    "/style.css" "style.css" STYLE,
-    "/icon.svg" "icon.svg" PICTURE,
-    "/app.js" "app.js" SCRIPT,
-    "/dom.js" "dom.js" SCRIPT,
-    "/api.js" "api.js" SCRIPT,
-    "/sign_in.js" "sign_in.js" SCRIPT,
-    "/parts.js" "parts.js" SCRIPT,
-    "/views/overview.js" "views/overview.js" SCRIPT,
-    "/views/namespaces.js" "views/namespaces.js" SCRIPT,
-    "/views/memories.js" "views/memories.js" SCRIPT,
-    "/views/memory.js" "views/memory.js" SCRIPT,
-    "/views/search.js" "views/search.js" SCRIPT,
-    "/views/graph.js" "views/graph.js" SCRIPT,
-    "/views/vocabulary.js" "views/vocabulary.js" SCRIPT,
-    "/views/skills.js" "views/skills.js" SCRIPT,
-    "/views/conversations.js" "views/conversations.js" SCRIPT,
-    "/views/keys.js" "views/keys.js" SCRIPT,
-    "/views/billing.js" "views/billing.js" SCRIPT,
-}
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const STYLE: &str = "text/css; charset=utf-8";
+pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub(super) const PICTURE: &str = "image/svg+xml";
 
 /// Returns the file at a path.
 pub fn find(path: &str) -> Option<&'static Page> {

@@ -148,7 +148,7 @@ fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
         _ => (StatusCode::OK, Bytes::from_static(page.body)),
     };
     let reply = Reply::new(status, body);
-    Some(reply.with(CONTENT_TYPE, page.media_type).with(CACHE_CONTROL, "no-cache").with(ETAG, page.tag()))
+    Some(reply.with(CONTENT_TYPE, page.media_type).with(CACHE_CONTROL, page.cache_control()).with(ETAG, page.tag()))
 }
 
 /// `GET /session`: lists the ways to sign in.

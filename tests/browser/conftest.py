@@ -12,9 +12,12 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 BINARY = os.environ["CUEBASE_BINARY"]
+# With `CUEBASE_PREVIEW=1` the page comes from `src/dashboard/page` instead of the binary (see dashboard/README.md).
+PREVIEW = os.environ.get("CUEBASE_PREVIEW") == "1"
+PREVIEW_SCRIPT = Path(__file__).parents[2] / "dashboard/scripts/preview.mjs"
 CHROMIUM = os.environ.get("CUEBASE_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 # Long enough for a busy machine.
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = int(os.environ.get("CUEBASE_BROWSER_TIMEOUT_MS", 30_000))
 expect.set_options(timeout=TIMEOUT_MS)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 ARGUMENTS += ["--disable-component-update", "--disable-sync", "--no-first-run"]
@@ -38,15 +41,25 @@ class Service:
                 break
         self.url = re.search(r"listening on (\S+)", output).group(1)
         self.first_link = re.search(r"http\S+#code=\S+", output).group(0)
-        self.dashboard = self.first_link.split("/#")[0]
+        self.listener = self.dashboard = self.first_link.split("/#")[0]
+        self.preview = None
+        if PREVIEW:
+            self.start_preview()
         self.session = self.command("token")
+
+    def start_preview(self):
+        """Puts the preview in front of the dashboard's listener."""
+        command = ["node", str(PREVIEW_SCRIPT), self.listener]
+        self.preview = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.dashboard = self.preview.stdout.readline().split()[-1]
+        self.first_link = self.first_link.replace(self.listener, self.dashboard)
 
     def command(self, *arguments: str) -> str:
         done = subprocess.run([BINARY, *arguments, "--data", str(self.data)], capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     def link(self) -> str:
-        return self.command("token", "--link")
+        return self.command("token", "--link").replace(self.listener, self.dashboard)
 
     def call(self, method: str, path: str, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -56,6 +69,9 @@ class Service:
             return json.load(answer)
 
     def stop(self):
+        if self.preview:
+            self.preview.terminate()
+            self.preview.wait(60)
         self.process.terminate()
         self.process.wait(60)
         self.log.seek(0)
@@ -135,7 +151,7 @@ def signed_in(service, visit):
 
     def enter(place: str = "", **options):
         page = visit(service.link(), **options)
-        page.get_by_role("heading", name="Overview", level=1).wait_for()
+        page.get_by_role("heading", name="Search", level=1).wait_for()
         if place:
             page.evaluate("place => { location.hash = place }", place)
         return page

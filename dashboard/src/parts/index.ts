@@ -1,0 +1,11 @@
+// All parts that views are built from.
+
+export * from "./chart";
+export * from "./code";
+export * from "./dialog";
+export * from "./icon";
+export * from "./layout";
+export * from "./markdown";
+export * from "./table";
+export * from "./text";
+export * from "./toasts";
