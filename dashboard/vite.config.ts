@@ -18,6 +18,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The licences of the libraries in the bundle require their texts with every copy.
+    license: { fileName: "licences.md" },
     rolldownOptions: {
       output: {
         entryFileNames: "assets/[name]-[hash].js",

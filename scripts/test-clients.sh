@@ -43,7 +43,12 @@ pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 for part in ${*:-scripts dashboard mcp python typescript public packages documents}; do
     echo "== $part"
     case "$part" in
-    dashboard) (cd tests/browser && pytest) ;;
+    dashboard)
+        # The bundle in the binary must be that of the sources.
+        npm --prefix dashboard ci --no-audit --no-fund --silent
+        npm --prefix dashboard run check --silent
+        (cd tests/browser && pytest)
+        ;;
     scripts) (cd tests/scripts && pytest) ;;
     mcp) (cd tests/mcp && pytest) ;;
     python)

@@ -42,6 +42,7 @@ impl Page {
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const STYLE: &str = "text/css; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub(super) const TEXT: &str = "text/markdown; charset=utf-8";
 pub(super) const PICTURE: &str = "image/svg+xml";
 
 /// Returns the file at a path.
