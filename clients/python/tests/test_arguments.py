@@ -128,6 +128,125 @@ def test_source_methods_use_the_namespace_of_the_client() -> None:
     assert [request.url.params["namespace"] for request in server.requests] == ["mine"] * 3
 
 
+DOCUMENT: dict[str, object] = {
+    "document_id": "guide-pdf",
+    "name": "guide.pdf",
+    "passages": 2,
+    "pages": 7,
+    "tags": ["boat"],
+    "created_at": "2026-05-04T09:00:00Z",
+    "updated_at": "2026-05-05T09:00:00Z",
+}
+
+
+def test_an_uploaded_document_is_sent_as_bytes_with_its_fields_in_the_query() -> None:
+    server = Recorder({**ACCEPTED, "document_id": "guide-pdf", "passages": 2, "warnings": ["w"]})
+    client = Client(key="key", namespace="mine", timeout=5, transport=server)
+    accepted = client.upload_document(
+        b"%PDF",
+        filename="guide.pdf",
+        content_type="application/pdf",
+        document_id="guide",
+        tags=["boat", "fuel"],
+        metadata={"team": "dock é", "year": 2026, "draft": False},
+        occurred_at=datetime(2026, 5, 4),
+    )
+    assert accepted == cuebase.AcceptedDocument("1", "default", warnings=("w",), document_id="guide-pdf", passages=2)
+    request = server.requests[0]
+    assert (request.method, request.url.path, request.content) == ("POST", "/v1/documents", b"%PDF")
+    assert request.headers["content-type"] == "application/pdf"
+    sent = dict(request.url.params)
+    assert json.loads(sent.pop("metadata")) == {"team": "dock é", "year": 2026, "draft": False}
+    assert sent == {
+        "filename": "guide.pdf",
+        "document_id": "guide",
+        "namespace": "mine",
+        "tags": "boat,fuel",
+        "occurred_at": "2026-05-04T00:00:00+00:00",
+    }
+    assert request.extensions["timeout"]["read"] == 120
+
+
+def test_the_ending_of_the_name_decides_the_kind_of_a_document_without_content_type() -> None:
+    server = Recorder({**ACCEPTED, "document_id": "guide-md", "passages": 1})
+    Client(key="key", timeout=300, transport=server).upload_document(b"# Guide", filename="guide.md")
+    request = server.requests[0]
+    assert request.headers["content-type"] == "application/octet-stream"
+    assert dict(request.url.params) == {"filename": "guide.md"}
+    assert request.extensions["timeout"]["read"] == 300
+
+
+def test_only_the_upload_of_a_document_has_a_longer_timeout() -> None:
+    server = Recorder({**DOCUMENT, "namespace": "mine", "memories": []})
+    Client(key="key", timeout=5, transport=server).document("guide-pdf")
+    assert server.requests[0].extensions["timeout"]["read"] == 5
+
+
+def test_a_document_has_its_passages_in_order() -> None:
+    passages = [
+        {"path": "facts/documents/guide-pdf/guide.md", "titles": ["Guide", "Fuel"], "page": 3, "line": None},
+        {"path": "facts/documents/guide-pdf/notes.md", "titles": [], "page": None, "line": 9},
+    ]
+    server = Recorder({**DOCUMENT, "namespace": "mine", "memories": passages})
+    found = Client(key="key", namespace="mine", transport=server).document("a/b")
+    assert server.requests[0].url.raw_path == b"/v1/documents/a%2Fb?namespace=mine"
+    assert found == cuebase.DocumentPassages(
+        document_id="guide-pdf",
+        name="guide.pdf",
+        passages=2,
+        pages=7,
+        tags=("boat",),
+        created_at=datetime(2026, 5, 4, 9, tzinfo=timezone.utc),
+        updated_at=datetime(2026, 5, 5, 9, tzinfo=timezone.utc),
+        namespace="mine",
+        memories=(
+            cuebase.Passage("facts/documents/guide-pdf/guide.md", ("Guide", "Fuel"), 3, None),
+            cuebase.Passage("facts/documents/guide-pdf/notes.md", (), None, 9),
+        ),
+    )
+
+
+def test_document_methods_use_the_namespace_of_the_client() -> None:
+    server = Recorder({**ACCEPTED, **DOCUMENT, "documents": [], "memories": []})
+    client = Client(key="key", namespace="mine", transport=server)
+    client.upload_document(b"x", filename="guide.md")
+    assert list(client.documents()) == []
+    client.document("guide-md")
+    client.forget_document("guide-md")
+    sent = [(request.method, request.url.params["namespace"]) for request in server.requests]
+    assert sent == [("POST", "mine"), ("GET", "mine"), ("GET", "mine"), ("DELETE", "mine")]
+
+
+class DocumentPages(Recorder):
+    """A fake server that lists documents in pages of `limit`, after the id in `after`."""
+
+    ids = [f"guide-{number:03}" for number in range(205)]
+
+    def respond(self, request: httpx.Request) -> httpx.Response:
+        asked = request.url.params
+        start = self.ids.index(asked["after"]) + 1 if "after" in asked else 0
+        page = self.ids[start : start + int(asked["limit"])]
+        self.answer = {"namespace": "mine", "documents": [{**DOCUMENT, "document_id": each} for each in page]}
+        return super().respond(request)
+
+
+def test_documents_reads_every_page() -> None:
+    server = DocumentPages()
+    listed = list(Client(key="key", transport=server).documents())
+    assert [each.document_id for each in listed] == server.ids and len(server.requests) == 2
+    assert {(each.name, each.pages, each.tags) for each in listed} == {("guide.pdf", 7, ("boat",))}
+
+
+def test_a_hit_has_its_place_in_a_document() -> None:
+    place = {"id": "guide-pdf", "name": "guide.pdf", "titles": ["Guide", "Fuel"], "position": 4, "page": 3, "line": None}
+    hit = {"path": "facts/a.md", "content": "# Guide › Fuel\n", "score": 0.5}
+    found = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    server = Recorder({**found, "hits": [{**hit, "document": place}, hit]})
+    hits = Client(key="key", transport=server).retrieve("fuel").hits
+    expected = cuebase.DocumentPlace("guide-pdf", "guide.pdf", ("Guide", "Fuel"), 4, 3, None)
+    assert [each.document for each in hits] == [expected, None]
+
+
 def test_conditions_are_repeated_parameters_of_a_query_and_a_list_in_a_body() -> None:
     found = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
     server = Recorder({**found, "answer": "", "model": "", "skills": []})
@@ -288,6 +407,13 @@ def test_the_state_of_a_write_names_what_it_changed() -> None:
     assert (state.made, state.rewritten) == (("facts/a.md",), ("facts/b.md",))
     assert (state.merged, state.ended) == (("facts/c.md",), ("facts/d.md",))
     assert state.dropped == (cuebase.DroppedMessage(1, "small_talk"), cuebase.DroppedMessage(None, "r"))
+
+
+def test_the_state_of_a_write_shows_its_progress() -> None:
+    ingesting = {**WRITE, "status": "ingesting", "finished_at": None, "progress": {"done": 64, "total": 300}}
+    state = Client(key="key", transport=Recorder(ingesting)).write_state("1")
+    assert state.progress == cuebase.WriteProgress(done=64, total=300)
+    assert Client(key="key", transport=Recorder(WRITE)).write_state("1").progress is None
 
 
 class Progress(Recorder):

@@ -293,6 +293,96 @@ def test_media(client: Client, service: Service) -> None:
     assert url.startswith(service.url) and expires > datetime.now(timezone.utc)
 
 
+GUIDE = "# Guide\n\n## Fuel\n\nThe ferry takes diesel at the east pier.\n\n## Berth\n\nThe berth has the number 14.\n"
+
+
+def stored(client: Client, content: str, namespace: str) -> tuple[cuebase.AcceptedDocument, cuebase.WriteState]:
+    """Uploads a guide and waits until it is ingested."""
+    accepted = client.upload_document(
+        content.encode(),
+        filename="Ferry Guide.md",
+        namespace=namespace,
+        tags=["ferry"],
+        metadata={"team": "dock"},
+        occurred_at=date(2026, 5, 4),
+    )
+    state = client.write_state(accepted.id, wait=60)
+    assert (state.status, state.progress) == ("ingested", None)
+    return accepted, state
+
+
+def test_a_document_is_stored_as_passages_and_retrieved(client: Client) -> None:
+    namespace = fresh(client)
+    accepted, state = stored(client, GUIDE, namespace)
+    assert (accepted.namespace, accepted.document_id, accepted.passages) == (namespace, "ferry-guide-md", 2)
+    document = client.document("ferry-guide-md", namespace=namespace)
+    assert (document.namespace, document.document_id, document.name) == (namespace, "ferry-guide-md", "Ferry Guide.md")
+    assert (document.passages, document.pages, document.tags) == (2, None, ("ferry",))
+    assert document.created_at and document.updated_at and document.created_at <= document.updated_at
+    assert [(each.titles, each.page, each.line) for each in document.memories] == [
+        (("Guide", "Fuel"), None, 5),
+        (("Guide", "Berth"), None, 9),
+    ]
+    paths = [each.path for each in document.memories]
+    assert sorted(state.made) == sorted(paths) and all(path.startswith("facts/documents/ferry-guide-md/") for path in paths)
+    hit = client.retrieve("which fuel does the ferry take", namespace=namespace).hits[0]
+    assert hit.path == paths[0] and hit.content.startswith("# Guide › Fuel\n")
+    place = cuebase.DocumentPlace("ferry-guide-md", "Ferry Guide.md", ("Guide", "Fuel"), 0, None, 5)
+    assert (hit.document, hit.metadata, hit.user_tags) == (place, {"team": "dock"}, ("ferry",))
+    assert hit.occurred_at == datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
+    client.write("facts/ferry/hull.md", "# Hull\n\nThe ferry is green.\n", namespace=namespace)
+    assert client.get("facts/ferry/hull.md", namespace=namespace).document is None
+
+
+def test_a_new_version_of_a_document_changes_only_what_differs(client: Client) -> None:
+    namespace = fresh(client)
+    stored(client, GUIDE, namespace)
+    fuel, berth = [each.path for each in client.document("ferry-guide-md", namespace=namespace).memories]
+    _, unchanged = stored(client, GUIDE, namespace)
+    assert (unchanged.made, unchanged.rewritten) == ((), ())
+    _, changed = stored(client, GUIDE.replace("number 14", "number 15"), namespace)
+    assert (changed.made, changed.rewritten) == ((), (berth,))
+    assert len(client.get(berth, namespace=namespace, detail="full").revisions or ()) == 2
+    assert len(client.get(fuel, namespace=namespace, detail="full").revisions or ()) == 1
+    stored(client, GUIDE.split("## Berth")[0], namespace)
+    assert [each.path for each in client.document("ferry-guide-md", namespace=namespace).memories] == [fuel]
+    with pytest.raises(cuebase.NotFound):
+        client.get(berth, namespace=namespace)
+
+
+def test_documents_are_listed_by_id_and_forgotten(client: Client) -> None:
+    namespace = fresh(client)
+    named = client.upload_document(b"The anchor weighs 40 kg.", content_type="text/plain", document_id="anchor", namespace=namespace)
+    client.write_state(named.id, wait=60)
+    stored(client, GUIDE, namespace)
+    listed = list(client.documents(namespace=namespace))
+    assert [(each.document_id, each.name, each.passages) for each in listed] == [
+        ("anchor", "anchor", 1),
+        ("ferry-guide-md", "Ferry Guide.md", 2),
+    ]
+    forgotten = client.forget_document("ferry-guide-md", namespace=namespace)
+    assert client.write_state(forgotten.id, wait=60).status == "ingested"
+    with pytest.raises(cuebase.NotFound, match="not_found"):
+        client.document("ferry-guide-md", namespace=namespace)
+    assert [each.document_id for each in client.documents(namespace=namespace)] == ["anchor"]
+    assert all(hit.document and hit.document.id == "anchor" for hit in client.retrieve("ferry", namespace=namespace).hits)
+
+
+def test_a_file_that_is_no_document_is_refused(client: Client) -> None:
+    namespace = fresh(client)
+    for content, name in [(b"\x89PNG", "dot.png"), (b"%PDF-1.7 damaged", "a.pdf"), (b"\xff\xe4", "a.txt"), (b" \n", "a.md")]:
+        with pytest.raises(cuebase.InvalidRequest, match="invalid_document") as raised:
+            client.upload_document(content, filename=name, namespace=namespace)
+        assert raised.value.status == 400, name
+    with pytest.raises(cuebase.InvalidRequest, match="invalid_id"):
+        client.upload_document(b"x", content_type="text/plain", namespace=namespace)
+    with pytest.raises(cuebase.InvalidRequest, match="invalid_id"):
+        client.upload_document(b"x", filename="a.txt", document_id="A b", namespace=namespace)
+    with pytest.raises(cuebase.TooLarge, match="payload_too_large"):
+        client.upload_document(b"word " * (2 << 20), filename="a.txt", namespace=namespace)
+    assert list(client.documents(namespace=namespace)) == []
+
+
 def test_keys_usage_and_billing(client: Client, service: Service) -> None:
     assert client.health() and client.whoami().env == "live"
     scoped = client.create_key("scoped", namespace="default", env="test")
@@ -356,5 +446,21 @@ def test_the_async_client_manages_kept_conversations(client: Client, service: Se
             assert (await awaited.source(accepted.id)).id == accepted.id
             await awaited.delete_source(accepted.id)
             assert [each.id async for each in awaited.sources()] == []
+
+    asyncio.run(use())
+
+
+def test_the_async_client_manages_documents(client: Client, service: Service) -> None:
+    namespace = fresh(client)
+
+    async def use() -> None:
+        async with AsyncClient(service.url, service.key, namespace=namespace) as awaited:
+            accepted = await awaited.upload_document(GUIDE.encode(), filename="guide.md")
+            assert (await awaited.write_state(accepted.id, wait=60)).status == "ingested"
+            assert [each.document_id async for each in awaited.documents()] == ["guide-md"]
+            assert len((await awaited.document("guide-md")).memories) == accepted.passages == 2
+            forgotten = await awaited.forget_document("guide-md")
+            assert (await awaited.write_state(forgotten.id, wait=60)).status == "ingested"
+            assert [each.document_id async for each in awaited.documents()] == []
 
     asyncio.run(use())

@@ -207,6 +207,26 @@ export declare class Client {
         url: string;
         expires_at: Date;
     }>;
+    /**
+     * Stores a file of at most 32 MiB as memories, one per passage: PDF, DOCX, HTML, Markdown, plain text or source code. A
+     * file replaces the document with the same id.
+     *
+     * When this resolves, the document is durable. `writeState` returns whether it can be retrieved. The timeout of the
+     * request is at least 120 seconds, because the server reads the file before it responds.
+     */
+    uploadDocument(content: Uint8Array, options?: t.DocumentOptions): Promise<t.AcceptedDocument>;
+    /** Iterates over all documents, sorted by id. Reads page after page. */
+    documents(options?: {
+        namespace?: string;
+    }): AsyncGenerator<t.Document, void, undefined>;
+    /** Returns a document with its passages in order. Throws `NotFound` until the document is ingested. */
+    document(id: string, options?: {
+        namespace?: string;
+    }): Promise<t.DocumentPassages>;
+    /** Deletes a document with the memories of its passages. Earlier revisions stay in the git history. */
+    forgetDocument(id: string, options?: {
+        namespace?: string;
+    }): Promise<t.Accepted>;
     /** Iterates over kept conversations, newest first. `session_id` limits them to one session. */
     sources(options?: {
         session_id?: string;

@@ -74,6 +74,13 @@ export interface DroppedMessage {
     /** `small_talk`, `system`, `no_text`, or why an operation of a chat model was refused. */
     reason: string;
 }
+/** Progress of the ingestion of a document. */
+export interface WriteProgress {
+    /** Number of passages that are embedded. */
+    done: number;
+    /** Number of all passages. */
+    total: number;
+}
 /** The state of an accepted write, and what the write changed. */
 export interface WriteState {
     id: string;
@@ -96,6 +103,8 @@ export interface WriteState {
     ended: string[];
     /** Messages of the conversation that became no memory; the first 500 of them. */
     dropped: DroppedMessage[];
+    /** Progress of a document while `status` is `ingesting`; absent otherwise. */
+    progress?: WriteProgress;
 }
 export interface Revision {
     commit: string;
@@ -176,6 +185,21 @@ export interface PathExplanation {
     /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
     warnings?: string[];
 }
+/** The place of a memory in the document that it is a passage of. */
+export interface DocumentPlace {
+    /** Id of the document. */
+    id: string;
+    /** Name of the document, such as the name of its file. */
+    name: string;
+    /** Headings above the passage, outermost first. */
+    titles: string[];
+    /** Position of the passage in the document, from 0. */
+    position: number;
+    /** First page of the passage, from 1. `null` if the document has no pages. */
+    page: number | null;
+    /** First line of the passage, from 1. `null` if the document has no lines. */
+    line: number | null;
+}
 /** A memory. The fields from `revisions` to `sources` are set with `detail: "full"`. */
 export interface Memory {
     path: string;
@@ -218,6 +242,8 @@ export interface Memory {
     namespace?: string;
     /** What the score was made from, if `retrieve` was called with `explain: true` and a query. */
     explanation?: Explanation;
+    /** The place in a document; absent unless the memory is a passage of one. */
+    document?: DocumentPlace;
 }
 export interface Term {
     term: string;
@@ -376,6 +402,43 @@ export interface Media {
     bytes: number;
     sha256: string;
 }
+/** An accepted document. `id` is the id of the write. */
+export interface AcceptedDocument extends Accepted {
+    document_id: string;
+    /** Number of passages. Each is a memory. */
+    passages: number;
+}
+/** A document in the listing of `documents`. */
+export interface Document {
+    document_id: string;
+    /** Name of the document, such as the name of its file. */
+    name: string;
+    /** Number of passages. Each is a memory. */
+    passages: number;
+    /** Last page with text. `null` if the document has no pages. */
+    pages: number | null;
+    tags: string[];
+    /** Time at which the first passage was written. */
+    created_at: Date | null;
+    /** Time at which a passage was last written. */
+    updated_at: Date | null;
+}
+/** A passage of a document. */
+export interface Passage {
+    /** Path of the memory. */
+    path: string;
+    /** Headings above the passage, outermost first. */
+    titles: string[];
+    /** First page of the passage, from 1. `null` if the document has no pages. */
+    page: number | null;
+    /** First line of the passage, from 1. `null` if the document has no lines. */
+    line: number | null;
+}
+/** A document and its passages, in the order of the document. */
+export interface DocumentPassages extends Document {
+    namespace: string;
+    memories: Passage[];
+}
 /** A kept conversation in the listing of `sources`. `messages` is the number of messages. */
 export interface SourceEntry {
     id: string;
@@ -490,4 +553,20 @@ export interface WriteOptions {
     /** Paths of the memories that no longer hold from `valid_from` on. */
     supersedes?: string[];
     timezone?: string;
+}
+/** What `uploadDocument` stores with the passages of a file. */
+export interface DocumentOptions {
+    /** Name of the file. Required without `document_id`. */
+    filename?: string;
+    /** Media type of the file. Without it, the ending of `filename` decides the kind. */
+    content_type?: string;
+    /** Id of the document, which a later file with the same id replaces. Default: made of `filename`. */
+    document_id?: string;
+    namespace?: string;
+    /** Tags of every passage. */
+    tags?: string[];
+    /** Metadata of every passage. */
+    metadata?: Metadata;
+    /** Time that the document is about. */
+    occurred_at?: When;
 }

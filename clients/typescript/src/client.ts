@@ -27,6 +27,8 @@ interface Request {
   contentType?: string;
   /** Whether the request is safe to send twice. Default: true. */
   repeatable?: boolean;
+  /** Shortest timeout, milliseconds. The timeout of the client applies if it is longer. */
+  timeoutMinMs?: number;
   /** Fields of the response that become `Date`s. Default: all time fields. */
   times?: ReadonlySet<string>;
 }
@@ -34,6 +36,9 @@ interface Request {
 const NAMESPACES_PAGE = 200;
 const CONVERSATIONS_PAGE = 200;
 const SOURCES_PAGE = 200;
+const DOCUMENTS_PAGE = 200;
+// Shortest timeout of the upload of a document. Before the server responds, it reads a PDF for up to a minute.
+const DOCUMENT_TIMEOUT_MIN_MS = 120_000;
 // `occurred_at` of a kept conversation stays text, because a calendar date has no time of day.
 const SOURCE_TIMES: ReadonlySet<string> = new Set(["accepted_at"]);
 // First and longest pause between two polls for an ingested write, and the memories read per poll.
@@ -82,11 +87,11 @@ export class Client {
   }
 
   async #once(method: string, path: string, request: Request): Promise<unknown> {
-    const { query, body, content, contentType, times } = request;
+    const { query, body, content, contentType, times, timeoutMinMs = 0 } = request;
     const headers = new Headers({ authorization: `Bearer ${this.#key}` });
     if (body) headers.set("content-type", "application/json");
     if (contentType) headers.set("content-type", contentType);
-    const init: RequestInit = { method, headers, signal: AbortSignal.timeout(this.#timeoutMs) };
+    const init: RequestInit = { method, headers, signal: AbortSignal.timeout(Math.max(this.#timeoutMs, timeoutMinMs)) };
     if (body) init.body = JSON.stringify(body);
     if (content) init.body = content as BodyInit;
     let response: Response;
@@ -434,6 +439,45 @@ export class Client {
   /** Returns a URL that opens a file without a credential, and the expiry of the URL. */
   mediaUrl(id: string): Promise<{ url: string; expires_at: Date }> {
     return this.#do("GET", `/v1/media/${encodeURIComponent(id)}`);
+  }
+
+  /**
+   * Stores a file of at most 32 MiB as memories, one per passage: PDF, DOCX, HTML, Markdown, plain text or source code. A
+   * file replaces the document with the same id.
+   *
+   * When this resolves, the document is durable. `writeState` returns whether it can be retrieved. The timeout of the
+   * request is at least 120 seconds, because the server reads the file before it responds.
+   */
+  async uploadDocument(content: Uint8Array, options: t.DocumentOptions = {}): Promise<t.AcceptedDocument> {
+    const { content_type: contentType = "application/octet-stream", metadata, ...sent } = options;
+    const query = { ...sent, metadata: metadata && JSON.stringify(metadata), namespace: this.#in(options.namespace) };
+    const request = { query, content, contentType, timeoutMinMs: DOCUMENT_TIMEOUT_MIN_MS };
+    const accepted = await this.#do<t.AcceptedDocument>("POST", "/v1/documents", request);
+    const { id, namespace, document_id, passages, warnings } = accepted;
+    return { id, namespace, paths: [], document_id, passages, ...(warnings && { warnings }) };
+  }
+
+  /** Iterates over all documents, sorted by id. Reads page after page. */
+  async *documents(options: { namespace?: string } = {}): AsyncGenerator<t.Document, void, undefined> {
+    for (let after: string | undefined; ; ) {
+      const query = { namespace: this.#in(options.namespace), after, limit: DOCUMENTS_PAGE };
+      const { documents } = await this.#do<{ documents: t.Document[] }>("GET", "/v1/documents", { query });
+      yield* documents;
+      if (documents.length < DOCUMENTS_PAGE) return;
+      after = documents.at(-1)?.document_id;
+    }
+  }
+
+  /** Returns a document with its passages in order. Throws `NotFound` until the document is ingested. */
+  document(id: string, options: { namespace?: string } = {}): Promise<t.DocumentPassages> {
+    const query = { namespace: this.#in(options.namespace) };
+    return this.#do("GET", `/v1/documents/${encodeURIComponent(id)}`, { query });
+  }
+
+  /** Deletes a document with the memories of its passages. Earlier revisions stay in the git history. */
+  forgetDocument(id: string, options: { namespace?: string } = {}): Promise<t.Accepted> {
+    const query = { namespace: this.#in(options.namespace) };
+    return this.#accept("DELETE", `/v1/documents/${encodeURIComponent(id)}`, { query });
   }
 
   /** Iterates over kept conversations, newest first. `session_id` limits them to one session. */

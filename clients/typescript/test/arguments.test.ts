@@ -149,6 +149,92 @@ test("sources() reads every page", async () => {
   assert.deepEqual(listed, ids);
 });
 
+const DOCUMENT = { document_id: "guide-pdf", name: "guide.pdf", passages: 2, pages: 7, tags: ["boat"] };
+const DOCUMENT_TIMES = { created_at: "2026-05-04T09:00:00Z", updated_at: null };
+
+test("an uploaded document is sent as bytes with its fields in the query", async () => {
+  const requests: { url: URL; init: RequestInit }[] = [];
+  const fetch = async (url: string | URL | Request, init: RequestInit = {}) => {
+    requests.push({ url: new URL(String(url)), init });
+    return new Response(JSON.stringify({ ...ACCEPTED, document_id: "guide-pdf", passages: 2, warnings: ["w"] }));
+  };
+  const client = new Client({ key: "key", namespace: "mine", fetch });
+  const content = new TextEncoder().encode("%PDF");
+  const metadata = { team: "dock é", year: 2026, draft: false, at: "2026-05-04" };
+  const accepted = await client.uploadDocument(content, {
+    filename: "guide.pdf",
+    content_type: "application/pdf",
+    document_id: "guide",
+    tags: ["boat", "fuel"],
+    metadata,
+    occurred_at: new Date("2026-05-04T00:00:00Z"),
+  });
+  const expected = { id: "1", namespace: "default", paths: [], document_id: "guide-pdf", passages: 2, warnings: ["w"] };
+  assert.deepEqual(accepted, expected);
+  await client.uploadDocument(content, { filename: "guide.md" });
+  const [first, second] = requests;
+  assert.deepEqual([first?.url.pathname, first?.init.method, first?.init.body], ["/v1/documents", "POST", content]);
+  const types = requests.map(({ init }) => new Headers(init.headers).get("content-type"));
+  assert.deepEqual(types, ["application/pdf", "application/octet-stream"]);
+  const { metadata: text = "", ...sent } = Object.fromEntries(first?.url.searchParams ?? []);
+  assert.deepEqual(JSON.parse(text), metadata);
+  const named = { filename: "guide.pdf", document_id: "guide", namespace: "mine" };
+  assert.deepEqual(sent, { ...named, tags: "boat,fuel", occurred_at: "2026-05-04T00:00:00.000Z" });
+  assert.deepEqual(Object.fromEntries(second?.url.searchParams ?? []), { filename: "guide.md", namespace: "mine" });
+});
+
+test("only the upload of a document has a longer timeout", async ({ mock }) => {
+  const timeouts = mock.method(AbortSignal, "timeout");
+  const { fetch } = recording({ ...ACCEPTED, memories: [] });
+  const client = new Client({ key: "key", timeoutMs: 5000, fetch });
+  await client.uploadDocument(new Uint8Array([35]), { filename: "guide.md" });
+  await client.document("guide-md");
+  await new Client({ key: "key", timeoutMs: 300_000, fetch }).uploadDocument(new Uint8Array([35]), { filename: "guide.md" });
+  assert.deepEqual(timeouts.mock.calls.map((call) => call.arguments), [[120_000], [5000], [300_000]]);
+});
+
+test("a document has its passages in order", async () => {
+  const memories = [
+    { path: "facts/documents/guide-pdf/guide.md", titles: ["Guide", "Fuel"], page: 3, line: null },
+    { path: "facts/documents/guide-pdf/notes.md", titles: [], page: null, line: 9 },
+  ];
+  const { sent, fetch } = recording({ namespace: "mine", ...DOCUMENT, ...DOCUMENT_TIMES, memories });
+  const found = await new Client({ key: "key", namespace: "mine", fetch }).document("a/b");
+  const times = { created_at: new Date("2026-05-04T09:00:00Z"), updated_at: null };
+  assert.deepEqual(found, { namespace: "mine", ...DOCUMENT, ...times, memories });
+  assert.ok(sent[0]?.url.endsWith("/v1/documents/a%2Fb?namespace=mine"));
+});
+
+test("the methods of documents use the namespace of the client", async () => {
+  const { sent, fetch } = recording({ ...ACCEPTED, documents: [], memories: [] });
+  const client = new Client({ key: "key", namespace: "mine", fetch });
+  for await (const { document_id } of client.documents()) assert.fail(document_id);
+  await client.document("guide-md");
+  await client.forgetDocument("guide-md");
+  assert.deepEqual(sent.map(({ url }) => new URL(url).searchParams.get("namespace")), ["mine", "mine", "mine"]);
+});
+
+test("documents() reads every page", async () => {
+  const ids = Array.from({ length: 205 }, (_, number) => `guide-${String(number).padStart(3, "0")}`);
+  const pages: typeof fetch = async (url) => {
+    const { searchParams } = new URL(String(url));
+    const after = searchParams.get("after");
+    const start = after === null ? 0 : ids.indexOf(after) + 1;
+    const page = ids.slice(start, start + Number(searchParams.get("limit")));
+    return new Response(JSON.stringify({ documents: page.map((document_id) => ({ document_id })) }));
+  };
+  const listed: string[] = [];
+  for await (const { document_id } of new Client({ key: "key", fetch: pages }).documents()) listed.push(document_id);
+  assert.deepEqual(listed, ids);
+});
+
+test("a hit has its place in a document", async () => {
+  const place = { id: "guide-pdf", name: "guide.pdf", titles: ["Guide", "Fuel"], position: 4, page: 3, line: null };
+  const { fetch } = recording({ hits: [{ path: "facts/a.md", document: place }, { path: "facts/b.md" }] });
+  const { hits } = await new Client({ key: "key", fetch }).retrieve("fuel");
+  assert.deepEqual(hits.map((hit) => hit.document), [place, undefined]);
+});
+
 test("conditions are repeated parameters of a query and a list in a body", async () => {
   const { sent, fetch } = recording({ skills: [] });
   const client = new Client({ key: "key", fetch });
@@ -221,6 +307,13 @@ test("the state of a write names what it changed", async () => {
   const times = { accepted_at: new Date("2026-05-04T09:00:00Z"), finished_at: new Date("2026-05-04T09:00:01Z") };
   assert.deepEqual(state, { ...write, ...times });
   assert.ok(sent[0]?.url.endsWith("/v1/writes/a%2Fb"));
+});
+
+test("the state of a write shows its progress", async () => {
+  const { fetch } = recording({ id: "1", status: "ingesting", finished_at: null, progress: { done: 64, total: 300 } });
+  assert.deepEqual((await new Client({ key: "key", fetch }).writeState("1")).progress, { done: 64, total: 300 });
+  const { fetch: ended } = recording({ id: "1", status: "ingested", finished_at: null });
+  assert.equal((await new Client({ key: "key", fetch: ended }).writeState("1")).progress, undefined);
 });
 
 /** A client of a fake server whose write goes through the given states, one per request, and stays in the last one. */

@@ -248,6 +248,98 @@ test("long listings are read completely", async () => {
   assert.ok(names.every((name) => listed.has(name)));
 });
 
+const GUIDE = "# Guide\n\n## Fuel\n\nThe ferry takes diesel at the east pier.\n\n## Berth\n\nThe berth has the number 14.\n";
+
+/** Uploads a guide and waits until it is ingested. */
+async function stored(content: string, namespace: string) {
+  const accepted = await client.uploadDocument(new TextEncoder().encode(content), {
+    filename: "Ferry Guide.md",
+    namespace,
+    tags: ["ferry"],
+    metadata: { team: "dock" },
+    occurred_at: "2026-05-04",
+  });
+  const state = await client.writeState(accepted.id, { waitMs: 60_000 });
+  assert.deepEqual([state.status, state.progress], ["ingested", undefined]);
+  return { accepted, state };
+}
+
+test("a document is stored as passages and retrieved", async () => {
+  const namespace = await fresh();
+  const { accepted, state } = await stored(GUIDE, namespace);
+  assert.deepEqual([accepted.namespace, accepted.document_id, accepted.passages], [namespace, "ferry-guide-md", 2]);
+  const { memories, created_at, updated_at, ...document } = await client.document("ferry-guide-md", { namespace });
+  const expected = { namespace, document_id: "ferry-guide-md", name: "Ferry Guide.md", passages: 2, pages: null, tags: ["ferry"] };
+  assert.deepEqual(document, expected);
+  assert.ok(created_at instanceof Date && updated_at instanceof Date);
+  const places = memories.map(({ titles, page, line }) => ({ titles, page, line }));
+  assert.deepEqual(places, [
+    { titles: ["Guide", "Fuel"], page: null, line: 5 },
+    { titles: ["Guide", "Berth"], page: null, line: 9 },
+  ]);
+  const paths = memories.map((each) => each.path);
+  assert.deepEqual([...state.made].sort(), [...paths].sort());
+  assert.ok(paths.every((path) => path.startsWith("facts/documents/ferry-guide-md/")));
+  const hit = (await client.retrieve("which fuel does the ferry take", { namespace })).hits[0]!;
+  assert.ok(hit.path === paths[0] && hit.content.startsWith("# Guide › Fuel\n"));
+  const place = { id: "ferry-guide-md", name: "Ferry Guide.md", titles: ["Guide", "Fuel"], position: 0, page: null, line: 5 };
+  assert.deepEqual([hit.document, hit.metadata, hit.user_tags], [place, { team: "dock" }, ["ferry"]]);
+  assert.deepEqual(hit.occurred_at, new Date("2026-05-04T12:00:00Z"));
+  await client.write("facts/ferry/hull.md", "# Hull\n\nThe ferry is green.\n", { namespace });
+  assert.equal((await client.get("facts/ferry/hull.md", { namespace })).document, undefined);
+});
+
+test("a new version of a document changes only what differs", async () => {
+  const namespace = await fresh();
+  await stored(GUIDE, namespace);
+  const [fuel, berth] = (await client.document("ferry-guide-md", { namespace })).memories.map((each) => each.path) as [string, string];
+  const { state: unchanged } = await stored(GUIDE, namespace);
+  assert.deepEqual([unchanged.made, unchanged.rewritten], [[], []]);
+  const { state: changed } = await stored(GUIDE.replace("number 14", "number 15"), namespace);
+  assert.deepEqual([changed.made, changed.rewritten], [[], [berth]]);
+  assert.equal((await client.get(berth, { namespace, detail: "full" })).revisions?.length, 2);
+  assert.equal((await client.get(fuel, { namespace, detail: "full" })).revisions?.length, 1);
+  await stored(GUIDE.split("## Berth")[0]!, namespace);
+  assert.deepEqual((await client.document("ferry-guide-md", { namespace })).memories.map((each) => each.path), [fuel]);
+  await assert.rejects(client.get(berth, { namespace }), cuebase.NotFound);
+});
+
+test("documents are listed by id and forgotten", async () => {
+  const namespace = await fresh();
+  const anchor = new TextEncoder().encode("The anchor weighs 40 kg.");
+  const named = await client.uploadDocument(anchor, { content_type: "text/plain", document_id: "anchor", namespace });
+  await client.writeState(named.id, { waitMs: 60_000 });
+  await stored(GUIDE, namespace);
+  const listed = await all(client.documents({ namespace }));
+  const expected = [["anchor", "anchor", 1], ["ferry-guide-md", "Ferry Guide.md", 2]];
+  assert.deepEqual(listed.map((each) => [each.document_id, each.name, each.passages]), expected);
+  const forgotten = await client.forgetDocument("ferry-guide-md", { namespace });
+  assert.equal((await client.writeState(forgotten.id, { waitMs: 60_000 })).status, "ingested");
+  await assert.rejects(client.document("ferry-guide-md", { namespace }), { name: "NotFound", code: "not_found" });
+  assert.deepEqual((await all(client.documents({ namespace }))).map((each) => each.document_id), ["anchor"]);
+});
+
+test("a file that is no document is refused", async () => {
+  const namespace = await fresh();
+  const refused: [string | Uint8Array, cuebase.DocumentOptions, string][] = [
+    [new Uint8Array([137, 80, 78, 71]), { filename: "dot.png" }, "invalid_document"],
+    ["%PDF-1.7 damaged", { filename: "a.pdf" }, "invalid_document"],
+    [new Uint8Array([255, 228]), { filename: "a.txt" }, "invalid_document"],
+    [" \n", { filename: "a.md" }, "invalid_document"],
+    ["x", { content_type: "text/plain" }, "invalid_id"],
+    ["x", { filename: "a.txt", document_id: "A b" }, "invalid_id"],
+  ];
+  for (const [content, options, code] of refused) {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    const expected = { name: "InvalidRequest", status: 400, code };
+    await assert.rejects(client.uploadDocument(bytes, { ...options, namespace }), expected, JSON.stringify(options));
+  }
+  const large = new TextEncoder().encode("word ".repeat(2 << 20));
+  const expected = { name: "TooLarge", code: "payload_too_large" };
+  await assert.rejects(client.uploadDocument(large, { filename: "a.txt", namespace }), expected);
+  assert.deepEqual(await all(client.documents({ namespace })), []);
+});
+
 test("media, keys, usage and billing", async () => {
   const media = await client.upload(new Uint8Array([137, 80, 78, 71]), "image/png", { filename: "dot.png" });
   assert.deepEqual([media.bytes, media.content_type], [4, "image/png"]);

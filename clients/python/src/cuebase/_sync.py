@@ -23,6 +23,9 @@ T = TypeVar("T")
 _NAMESPACES_PAGE = 200
 _CONVERSATIONS_PAGE = 200
 _SOURCES_PAGE = 200
+_DOCUMENTS_PAGE = 200
+#: Shortest timeout of the upload of a document, seconds. Before the server responds, it reads a PDF for up to a minute.
+_DOCUMENT_TIMEOUT_MIN = 120.0
 #: First and longest pause between two polls for an ingested write; seconds.
 _POLL_INTERVAL = 0.05
 _POLL_INTERVAL_MAX = 1.0
@@ -56,6 +59,7 @@ class Client:
         headers = {"authorization": f"Bearer {credential(key)}"}
         self._http = httpx.Client(base_url=base_url, headers=headers, timeout=timeout, transport=transport)
         self._namespace = namespace
+        self._timeout = timeout
         self._max_retries = max_retries
 
     def __enter__(self) -> Client:
@@ -86,7 +90,13 @@ class Client:
         headers = {"content-type": call.content_type} if call.content_type else None
         try:
             response = self._http.request(
-                call.method, call.path, params=call.params, json=call.body, content=call.content, headers=headers
+                call.method,
+                call.path,
+                params=call.params,
+                json=call.body,
+                content=call.content,
+                headers=headers,
+                timeout=max(self._timeout, call.timeout_min),
             )
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
@@ -645,6 +655,75 @@ class Client:
         """Returns a URL that opens a file without a credential, and the expiry of the URL."""
         read = lambda value: (str(value["url"]), m.known(value["expires_at"]))  # noqa: E731
         return self._do(Call("GET", f"/v1/media/{wire.segment(media_id)}", read))
+
+    # Documents: files whose passages are memories.
+
+    def upload_document(
+        self,
+        content: bytes,
+        *,
+        filename: str | None = None,
+        content_type: str = "application/octet-stream",
+        document_id: str | None = None,
+        namespace: str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: m.Metadata | None = None,
+        occurred_at: m.When | None = None,
+    ) -> m.AcceptedDocument:
+        """Stores a file of at most 32 MiB as memories, one per passage: PDF, DOCX, HTML, Markdown, plain text or source
+        code.
+
+        `content_type` decides the kind of the file; by default, the ending of `filename` does. Without `document_id`, the
+        id is made of `filename`. A file replaces the document with the same id. `tags`, `metadata` and `occurred_at`
+        apply to every passage.
+
+        When this returns, the document is durable. `write_state` returns whether it can be retrieved. The timeout of the
+        request is at least 120 seconds, because the server reads the file before it responds.
+        """
+        sent = params(
+            filename=filename,
+            document_id=document_id,
+            namespace=self._in(namespace),
+            tags=tags,
+            metadata=wire.metadata_text(metadata),
+            occurred_at=when(occurred_at),
+        )
+        call = Call(
+            "POST",
+            "/v1/documents",
+            wire.accepted_document,
+            params=sent,
+            content=content,
+            content_type=content_type,
+            timeout_min=_DOCUMENT_TIMEOUT_MIN,
+        )
+        return self._do(call)
+
+    def documents(self, *, namespace: str | None = None) -> Iterator[m.Document]:
+        """Iterates over all documents, sorted by id. Reads page after page."""
+        after: str | None = None
+        while True:
+            sent = params(namespace=self._in(namespace), after=after, limit=_DOCUMENTS_PAGE)
+            page = self._do(
+                Call("GET", "/v1/documents", lambda value: wire.many(wire.document, value["documents"]), params=sent)
+            )
+            for each in page:
+                yield each
+            if len(page) < _DOCUMENTS_PAGE:
+                return
+            after = page[-1].document_id
+
+    def document(self, document_id: str, *, namespace: str | None = None) -> m.DocumentPassages:
+        """Returns a document with its passages in order. Raises `NotFound` until the document is ingested."""
+        sent = params(namespace=self._in(namespace))
+        path = f"/v1/documents/{wire.segment(document_id)}"
+        return self._do(Call("GET", path, wire.document_passages, params=sent))
+
+    def forget_document(self, document_id: str, *, namespace: str | None = None) -> m.Accepted:
+        """Deletes a document with the memories of its passages. Earlier revisions stay in the git history."""
+        sent = params(namespace=self._in(namespace))
+        path = f"/v1/documents/{wire.segment(document_id)}"
+        return self._do(Call("DELETE", path, wire.accepted, params=sent))
 
     # Sources: the conversations that memories were made from.
 

@@ -157,6 +157,16 @@ class DroppedMessage:
 
 
 @dataclass(frozen=True)
+class WriteProgress:
+    """Progress of the ingestion of a document."""
+
+    #: Number of passages that are embedded.
+    done: int
+    #: Number of all passages.
+    total: int
+
+
+@dataclass(frozen=True)
 class WriteState:
     """The state of an accepted write, and what the write changed."""
 
@@ -180,6 +190,8 @@ class WriteState:
     ended: tuple[str, ...]
     #: Messages of the conversation that became no memory; the first 500 of them.
     dropped: tuple[DroppedMessage, ...]
+    #: Progress of a document while `status` is `ingesting`; None otherwise.
+    progress: WriteProgress | None = None
 
 
 @dataclass(frozen=True)
@@ -289,6 +301,24 @@ class PathExplanation:
 
 
 @dataclass(frozen=True)
+class DocumentPlace:
+    """The place of a memory in the document that it is a passage of."""
+
+    #: Id of the document.
+    id: str
+    #: Name of the document, such as the name of its file.
+    name: str
+    #: Headings above the passage, outermost first.
+    titles: tuple[str, ...]
+    #: Position of the passage in the document, from 0.
+    position: int
+    #: First page of the passage, from 1. None if the document has no pages.
+    page: int | None
+    #: First line of the passage, from 1. None if the document has no lines.
+    line: int | None
+
+
+@dataclass(frozen=True)
 class Memory:
     """A memory. The fields from `revisions` to `sources` are set with `detail="full"`."""
 
@@ -332,6 +362,8 @@ class Memory:
     namespace: str | None = None
     #: What the score was made from, if `retrieve` was called with `explain=True` and a query.
     explanation: Explanation | None = None
+    #: The place in a document, if the memory is a passage of one.
+    document: DocumentPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -513,6 +545,55 @@ class Media:
     content_type: str
     bytes: int
     sha256: str
+
+
+@dataclass(frozen=True)
+class AcceptedDocument(Accepted):
+    """An accepted document. `id` is the id of the write."""
+
+    document_id: str = field(kw_only=True)
+    #: Number of passages. Each is a memory.
+    passages: int = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document in the listing of `documents`."""
+
+    document_id: str
+    #: Name of the document, such as the name of its file.
+    name: str
+    #: Number of passages. Each is a memory.
+    passages: int
+    #: Last page with text. None if the document has no pages.
+    pages: int | None
+    tags: tuple[str, ...]
+    #: Time at which the first passage was written.
+    created_at: datetime | None
+    #: Time at which a passage was last written.
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a document."""
+
+    #: Path of the memory.
+    path: str
+    #: Headings above the passage, outermost first.
+    titles: tuple[str, ...]
+    #: First page of the passage, from 1. None if the document has no pages.
+    page: int | None
+    #: First line of the passage, from 1. None if the document has no lines.
+    line: int | None
+
+
+@dataclass(frozen=True)
+class DocumentPassages(Document):
+    """A document and its passages, in the order of the document."""
+
+    namespace: str
+    memories: tuple[Passage, ...]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ class Call(Generic[T]):
     content: bytes | None = None
     content_type: str | None = None
     repeatable: bool = True
+    #: Shortest timeout of the request, seconds. The timeout of the client applies if it is longer.
+    timeout_min: float = 0.0
 
 
 def wait_before_retry(call: Call[Any], error: CuebaseError, attempt: int) -> float | None:
@@ -82,6 +85,11 @@ def listed(values: Sequence[str] | None) -> list[str] | None:
     if isinstance(values, str):
         return [values]
     return None if values is None else list(values)
+
+
+def metadata_text(metadata: m.Metadata | None) -> str | None:
+    """Returns metadata as JSON text, for a query."""
+    return None if metadata is None else json.dumps(dict(metadata), ensure_ascii=False)
 
 
 def segment(text: str) -> str:
@@ -183,7 +191,12 @@ def write_state(value: m.Json) -> m.WriteState:
         merged=tuple(value.get("merged") or ()),
         ended=tuple(value.get("ended") or ()),
         dropped=many(lambda each: m.DroppedMessage(each.get("message"), each["reason"]), value.get("dropped")),
+        progress=write_progress(value.get("progress")),
     )
+
+
+def write_progress(value: m.Json | None) -> m.WriteProgress | None:
+    return None if value is None else m.WriteProgress(value["done"], value["total"])
 
 
 def explanation(value: m.Json | None) -> m.Explanation | None:
@@ -250,6 +263,20 @@ def memory(value: m.Json) -> m.Memory:
         sources=full("sources", lambda each: m.Source(each.get("session_id"), each["message"], each.get("write"))),
         namespace=value.get("namespace"),
         explanation=explanation(value.get("explanation")),
+        document=document_place(value.get("document")),
+    )
+
+
+def document_place(value: m.Json | None) -> m.DocumentPlace | None:
+    if value is None:
+        return None
+    return m.DocumentPlace(
+        id=value["id"],
+        name=value["name"],
+        titles=tuple(value.get("titles") or ()),
+        position=value["position"],
+        page=value.get("page"),
+        line=value.get("line"),
     )
 
 
@@ -356,6 +383,40 @@ def branch(value: m.Json) -> m.Branch:
 
 def media(value: m.Json) -> m.Media:
     return m.Media(value["id"], value["namespace"], value["content_type"], value["bytes"], value["sha256"])
+
+
+def accepted_document(value: m.Json) -> m.AcceptedDocument:
+    return m.AcceptedDocument(
+        id=value["id"],
+        namespace=value["namespace"],
+        warnings=warnings(value),
+        document_id=value["document_id"],
+        passages=value["passages"],
+    )
+
+
+def document(value: m.Json) -> m.Document:
+    return m.Document(**_document_fields(value))
+
+
+def document_passages(value: m.Json) -> m.DocumentPassages:
+    def passage(each: m.Json) -> m.Passage:
+        return m.Passage(each["path"], tuple(each.get("titles") or ()), each.get("page"), each.get("line"))
+
+    memories = many(passage, value["memories"])
+    return m.DocumentPassages(namespace=value["namespace"], memories=memories, **_document_fields(value))
+
+
+def _document_fields(value: m.Json) -> dict[str, Any]:
+    return {
+        "document_id": value["document_id"],
+        "name": value["name"],
+        "passages": value["passages"],
+        "pages": value.get("pages"),
+        "tags": tuple(value.get("tags") or ()),
+        "created_at": m.at(value.get("created_at")),
+        "updated_at": m.at(value.get("updated_at")),
+    }
 
 
 def source_entry(value: m.Json) -> m.SourceEntry:
