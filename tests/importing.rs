@@ -331,8 +331,8 @@ fn rules_for_agents_are_imported_by_section() {
     let output = import_three_times(&server, &data, &memories);
     assert!(output.contains("rules: 2 files"), "{output}");
     assert!(server.retrieve("brought", "q=real+database&where=type:feedback").contents()[0].contains("Postgres"));
-    // Other notes can be imported by name only.
-    assert!(import_error(&data, &project.join("README.md"), &[]).contains("--format"));
+    // Another file is a document, unless the format says otherwise.
+    assert!(import_error(&data, &project.join("README.md"), &["--format", "rules"]).contains("no rules"));
     assert!(import_error(&data, &project.join("src"), &["--format", "rules"]).contains("no rules"));
 }
 
@@ -382,7 +382,7 @@ fn unknown_files_are_refused_with_a_remedy() {
     let server = Server::start(&data);
     for (name, content, says) in [
         ("a.zip", "PK", "unpack it"),
-        ("a.txt", "hello", "--format"),
+        ("a.xyz", "hello", "--format"),
         ("a.json", "{\"a\": 1}", "neither"),
         ("b.json", "[", "neither"),
         ("d.json", "[{\"mapping\": 3", "EOF"),

@@ -12,7 +12,7 @@ use super::views::documents::{DocumentPassagesView, DocumentsView};
 use crate::documents::kind::DocumentKind;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::file_names::slug;
+use crate::ingest::documents::id_of_name;
 use crate::memory::request::{invalid_body, occurred};
 use crate::memory::{metadata, tags};
 
@@ -39,7 +39,7 @@ pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
     let passages = crate::documents::read(&kind, &name, &request.body)?;
     let count = passages.len();
     let document = DocumentDraft { id: id.clone(), name, tags, metadata, occurred, passages };
-    let write = request.app.documents.accept(&namespace, document)?;
+    let write = request.app.intake.accept_document(&namespace, document)?;
     Reply::accepted_document(write, &namespace.name, id, count)
 }
 
@@ -55,21 +55,26 @@ fn file_name(query: &QueryString) -> Result<Option<String>> {
 
 /// Returns the id that the request gives, else one made of the name of the file.
 fn document_id(query: &QueryString, name: Option<&str>) -> Result<DocumentId> {
-    let text = match (query.get("document_id"), name) {
-        (Some(id), _) => id.to_owned(),
-        (None, Some(name)) => slug(name, ""),
-        (None, None) => String::new(),
-    };
-    if text.is_empty() {
-        let message =
-            "document_id and filename are missing: send one of them, so that the next upload replaces this one";
-        return Err(Error::invalid(ErrorCode::InvalidId, message));
+    if let Some(id) = query.get("document_id") {
+        return parse_id(id);
     }
-    parse_id(&text)
+    match name.and_then(id_of_name) {
+        Some(id) => Ok(id),
+        None => {
+            let message = "document_id and filename are missing: send one, so that the next upload replaces this one";
+            Err(Error::invalid(ErrorCode::InvalidId, message))
+        }
+    }
 }
 
 fn parse_id(text: &str) -> Result<DocumentId> {
     text.parse().map_err(|error: cuebase_storage::Error| Error::invalid(ErrorCode::InvalidId, error.to_string()))
+}
+
+/// Returns the id in the path. A text that is no id is that of no document.
+fn id_in_path(request: &AuthenticatedRequest) -> Result<DocumentId> {
+    let text = request.parameter(0);
+    text.parse().map_err(|_| Error::not_found(ErrorCode::NotFound, format!("no document has the id {text}")))
 }
 
 fn metadata_of(query: &QueryString) -> Result<Metadata> {
@@ -87,23 +92,26 @@ fn metadata_of(query: &QueryString) -> Result<Metadata> {
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
     let limit = request.query.page_limit(PAGE)?;
-    let after = request.query.get("after");
-    let documents = request.app.documents.list(request.account(), &namespace, after, limit)?;
+    let after = match request.query.last("after") {
+        Some(text) => Some(parse_id(text)?),
+        None => None,
+    };
+    let documents = request.app.reads.documents(request.account(), &namespace, after.as_ref(), limit)?;
     Reply::ok(&DocumentsView { namespace: &namespace, documents })
 }
 
 /// `GET /v1/documents/{id}`.
 pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
-    let id = parse_id(request.parameter(0))?;
-    let (document, passages) = request.app.documents.document(request.account(), &namespace, &id)?;
+    let id = id_in_path(request)?;
+    let (document, passages) = request.app.reads.document(request.account(), &namespace, &id)?;
     Reply::ok(&DocumentPassagesView { namespace: &namespace, document, memories: passages })
 }
 
 /// `DELETE /v1/documents/{id}`.
 pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.write_namespace()?;
-    let id = parse_id(request.parameter(0))?;
-    let write = request.app.documents.forget(&namespace, id)?;
+    let id = id_in_path(request)?;
+    let write = request.app.intake.forget_document(&namespace, id)?;
     Reply::accepted(write, &namespace.name)
 }

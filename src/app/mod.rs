@@ -13,7 +13,6 @@ use crate::jobs::Jobs;
 use crate::service::animals::Animals;
 use crate::service::conversations::Conversations;
 use crate::service::direct_writes::DirectWrites;
-use crate::service::documents::Documents;
 use crate::service::inspector::Inspector;
 use crate::service::intake::Intake;
 use crate::service::media::Media;
@@ -35,8 +34,6 @@ pub struct App {
     pub reads: Arc<Reads>,
     /// Managed conversations, and the sources of ingested ones.
     pub conversations: Conversations,
-    /// Files that are stored as memories.
-    pub documents: Documents,
     /// Uploaded files.
     pub media: Arc<Media>,
     /// Skills.

@@ -14,7 +14,6 @@ use crate::service::animals::Animals;
 use crate::service::conversations::Conversations;
 use crate::service::data_directory::with_remedy;
 use crate::service::direct_writes::DirectWrites;
-use crate::service::documents::Documents;
 use crate::service::inspector::Inspector;
 use crate::service::intake::Intake;
 use crate::service::media::Media;
@@ -78,7 +77,6 @@ impl App {
                 clock.clone(),
             ),
             conversations: Conversations::new(&shared, &intake),
-            documents: Documents::new(Arc::clone(&shared.namespaces), Arc::clone(&intake)),
             skills: Skills::new(
                 Arc::clone(&shared.namespaces),
                 Arc::clone(&shared.pending),

@@ -5,6 +5,7 @@
 //! external issuer. [`markdown`] renders untrusted memories. The listener is in `server::dashboard`.
 
 mod bundle;
+mod file;
 pub mod links;
 pub mod markdown;
 pub mod pages;

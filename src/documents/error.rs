@@ -1,6 +1,6 @@
 //! Why a file cannot become a document.
 
-use super::{PASSAGES_MAX, TEXT_BYTES_MAX};
+use super::limits::{PASSAGES_MAX, TEXT_BYTES_MAX};
 
 /// Why a file cannot become a document.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@
 use html5gum::emitters::default::{StartTag, Token};
 use html5gum::{DefaultEmitter, Tokenizer};
 
-use super::blocks::{Block, Place, one_line};
+use super::blocks::{Block, BlockKind, Place, one_line};
 use super::error::DocumentError;
 use super::text_encoding::decode;
 
@@ -19,7 +19,7 @@ const INLINE: [&str; 32] = [
     "var",
 ];
 
-/// Returns the blocks of a page. Its title becomes the first heading, unless the page begins with that heading.
+/// Returns the blocks of a page. Its title becomes the first heading, unless the page has a heading of that level.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Block>, DocumentError> {
     let text = decode_page(bytes)?;
     let mut page = Page::default();
@@ -67,6 +67,8 @@ enum Element {
     Heading(u8),
     /// Text whose spaces count.
     Preformatted,
+    /// An item of a list or a row of a table.
+    Line,
     /// Any other block.
     #[default]
     Paragraph,
@@ -80,6 +82,8 @@ struct Page {
     /// The text since the last block element.
     text: String,
     element: Element,
+    /// Whether a row of a table is open. Elements in its cells do not end it.
+    is_row: bool,
     /// The skipped element that is open, and how often it is nested.
     skipped: Option<(&'static str, usize)>,
     /// Lines of the list or table that is being read.
@@ -115,8 +119,10 @@ impl Page {
             "td" | "th" if !self.text.trim().is_empty() => self.text.push_str(" | "),
             "td" | "th" => {}
             name if INLINE.contains(&name) => {}
+            name if self.is_row && !is_table_part(name) => self.text.push(' '),
             name => {
-                self.end_block(is_line(name));
+                self.end_block();
+                self.is_row = name == "tr";
                 self.element = element_of(name);
                 if name == "li" {
                     self.text.push_str("- ");
@@ -138,7 +144,11 @@ impl Page {
         if INLINE.contains(&name) || matches!(name, "td" | "th") {
             return;
         }
-        self.end_block(is_line(name));
+        if self.is_row && !is_table_part(name) {
+            return self.text.push(' ');
+        }
+        self.end_block();
+        self.is_row = false;
         self.element = Element::Paragraph;
     }
 
@@ -149,7 +159,7 @@ impl Page {
     }
 
     /// Ends the text of an element. The lines of a list or table stay together.
-    fn end_block(&mut self, is_line: bool) {
+    fn end_block(&mut self) {
         let text = std::mem::take(&mut self.text);
         match self.element {
             Element::Title => self.title = one_line(&text),
@@ -162,7 +172,7 @@ impl Page {
                 self.end_lines();
                 self.push(Block::text(&format!("```\n{}\n```", text.trim_matches('\n')), Place::Unknown));
             }
-            Element::Paragraph => {
+            Element::Line | Element::Paragraph => {
                 let text = one_line(&text);
                 let text = text.trim_matches(['|', ' ']);
                 if text.is_empty() || text == "-" {
@@ -170,7 +180,7 @@ impl Page {
                     if text == "-" {
                         self.text.push_str("- ");
                     }
-                } else if is_line || text.starts_with("- ") {
+                } else if self.element == Element::Line || text.starts_with("- ") {
                     self.lines.push(text.to_owned());
                 } else {
                     self.end_lines();
@@ -192,19 +202,20 @@ impl Page {
     }
 
     fn finish(mut self) -> Vec<Block> {
-        self.end_block(false);
+        self.end_block();
         self.end_lines();
         let title = Block::heading(1, &self.title, Place::Unknown);
-        if !title.is_blank() && self.blocks.first() != Some(&title) && !self.blocks.is_empty() {
+        let has_heading = self.blocks.iter().any(|block| block.kind == BlockKind::Heading(1));
+        if !title.is_blank() && !has_heading && !self.blocks.is_empty() {
             self.blocks.insert(0, title);
         }
         self.blocks
     }
 }
 
-/// Whether an element is a line of a list or a table.
-fn is_line(name: &str) -> bool {
-    matches!(name, "li" | "tr" | "dt" | "dd" | "ul" | "ol" | "tbody" | "thead" | "caption")
+/// Whether an element ends the row of a table that is open.
+fn is_table_part(name: &str) -> bool {
+    matches!(name, "table" | "thead" | "tbody" | "tfoot" | "tr" | "caption")
 }
 
 fn element_of(name: &str) -> Element {
@@ -217,6 +228,7 @@ fn element_of(name: &str) -> Element {
         "h5" => Element::Heading(5),
         "h6" => Element::Heading(6),
         "pre" => Element::Preformatted,
+        "li" | "tr" | "dt" | "dd" | "caption" => Element::Line,
         _ => Element::Paragraph,
     }
 }
@@ -239,7 +251,6 @@ mod tests {
     fn a_page_becomes_headings_and_blocks() {
         let heading = |level, text: &str| Block::heading(level, text, Place::Unknown);
         let expected = [
-            heading(1, "The boat & you"),
             heading(1, "Boat"),
             text("Lock the boat."),
             text("Always."),
@@ -249,6 +260,13 @@ mod tests {
             text("Oban Pier 2"),
         ];
         assert_eq!(read(PAGE.as_bytes()).expect("reads"), expected);
+    }
+
+    #[test]
+    fn the_title_is_the_heading_of_a_page_without_one() {
+        let blocks =
+            read(b"<title>The boat &amp; you</title><table><tr><td><p>Mon</p><td>6</tr></table>").expect("reads");
+        assert_eq!(blocks, [Block::heading(1, "The boat & you", Place::Unknown), text("Mon | 6")]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod docx;
 pub mod error;
 mod html;
 pub mod kind;
+mod limits;
 mod markdown;
 mod passages;
 pub mod pdf;
@@ -21,11 +22,7 @@ use cuebase_storage::records::PassageDraft;
 
 use self::error::DocumentError;
 use self::kind::DocumentKind;
-
-/// Most bytes of text that a document can have, without its format: 8 MiB.
-pub const TEXT_BYTES_MAX: usize = 8 << 20;
-/// Most passages of a document.
-pub const PASSAGES_MAX: usize = 10_000;
+use self::limits::{PASSAGES_MAX, TEXT_BYTES_MAX};
 
 /// Returns the passages of a file, at least one. `name` is the name of the file.
 ///

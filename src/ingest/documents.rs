@@ -10,6 +10,7 @@ use cuebase_storage::memory_file::{
     DocumentId, DocumentPlace, FrontMatter, MemoryFile, OccurredPrecision, OccurredSource,
 };
 use cuebase_storage::records::{DocumentDraft, PassageDraft};
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 
 use crate::error::Result;
@@ -17,9 +18,12 @@ use crate::memory::conversation::Moment;
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::files;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
+use crate::sha256::sha256;
 
 /// Passages that are embedded in one call, so that progress is reported in between.
 pub const PASSAGES_PER_CALL: usize = 64;
+/// Bytes of the hash of a name that an id cannot have in full.
+const HASH_BYTES: usize = 4;
 /// Separates the headings in the title of a memory.
 const TITLE_SEPARATOR: &str = " › ";
 
@@ -108,6 +112,22 @@ pub fn forget(context: &mut PlanContext<'_>, document: &DocumentId) -> Result<Pl
     let subject = format!("Forget document {document}: {} passages", stored.len());
     let removals = stored.into_iter().map(|passage| PlannedFile::removal(passage.path)).collect();
     Ok(Plan::new(subject, removals))
+}
+
+/// Returns the id of a document that has none, made of the name of its file. A name that a path cannot have in full gets
+/// a hash, so that other names get other ids. Returns `None` for a name without a letter or digit.
+pub fn id_of_name(name: &str) -> Option<DocumentId> {
+    let mut id = slug(name, "");
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+    let all = letters(&cuebase_retrieval::fold(name));
+    if all == 0 {
+        return None;
+    }
+    if letters(&id) < all {
+        let hash = HEXLOWER.encode(&sha256(&[name.as_bytes()])[..HASH_BYTES]);
+        id = if id.is_empty() { hash } else { format!("{id}-{hash}") };
+    }
+    id.parse().ok()
 }
 
 /// Returns the texts of each passage that are embedded.
@@ -307,6 +327,18 @@ mod tests {
         assert_eq!(matched(&before, &[c, a]), "=2 =0 ");
         // A section gets more passages.
         assert_eq!(matched(&[b.clone()], &[passage(&["B"], "x"), b.clone(), passage(&["B"], "y")]), "+ =0 + ");
+    }
+
+    #[test]
+    fn names_that_differ_have_ids_that_differ() {
+        let id = |name: &str| id_of_name(name).expect(name).to_string();
+        assert_eq!(id("Handbook 2026.pdf"), "handbook-2026-pdf");
+        assert_eq!(id("Übersicht.md"), "ubersicht-md");
+        let long = "word ".repeat(30);
+        for (one, other) in [("手册.pdf", "合同.pdf"), (&format!("{long}a.md"), &format!("{long}b.md"))] {
+            assert_ne!(id(one), id(other));
+        }
+        assert_eq!(id_of_name("---"), None);
     }
 
     #[test]

@@ -1,10 +1,9 @@
-//! [`Documents`]: accepts files as documents, and lists the documents of a namespace.
+//! Documents: files in passages. [`Intake`] accepts and removes them, [`Reads`] lists them.
 //!
 //! A document is no record of its own: it is the memories whose front matter names it, so that history, export and push
 //! need nothing further for it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use cuebase_retrieval::Memory;
 use cuebase_storage::memory_file::DocumentId;
@@ -15,18 +14,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::intake::Intake;
+use super::reads::Reads;
 use super::retrieval::DocumentPlaceView;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::files::Details;
 use crate::memory::time::format_ms;
-use crate::namespace::registry::Namespaces;
-
-/// The documents of the namespaces.
-pub struct Documents {
-    namespaces: Arc<Namespaces>,
-    intake: Arc<Intake>,
-}
 
 /// A document in a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,34 +68,31 @@ struct Summary {
     passages: Vec<(u32, PassageView)>,
 }
 
-impl Documents {
-    /// Returns the documents of `namespaces`. `intake` accepts new ones.
-    pub fn new(namespaces: Arc<Namespaces>, intake: Arc<Intake>) -> Self {
-        Self { namespaces, intake }
-    }
-
+impl Intake {
     /// Accepts a document. It is durable in the queue when this returns, and replaces the one with the same id.
-    pub fn accept(&self, namespace: &NamespaceRecord, document: DocumentDraft) -> Result<MessageId> {
-        self.intake.accept(namespace, QueuedWork::Document { request: document }, None, &[])
+    pub fn accept_document(&self, namespace: &NamespaceRecord, document: DocumentDraft) -> Result<MessageId> {
+        self.accept(namespace, QueuedWork::Document { request: document }, None, &[])
     }
 
     /// Queues the removal of a document with all its passages.
-    pub fn forget(&self, namespace: &NamespaceRecord, document: DocumentId) -> Result<MessageId> {
-        self.intake.accept(namespace, QueuedWork::ForgetDocument { document }, None, &[])
+    pub fn forget_document(&self, namespace: &NamespaceRecord, document: DocumentId) -> Result<MessageId> {
+        self.accept(namespace, QueuedWork::ForgetDocument { document }, None, &[])
     }
+}
 
+impl Reads {
     /// Returns the documents of a namespace after an id, by id.
-    pub fn list(
+    pub fn documents(
         &self,
         account: &AccountId,
         namespace: &NamespaceName,
-        after: Option<&str>,
+        after: Option<&DocumentId>,
         limit: usize,
     ) -> Result<Vec<DocumentView>> {
-        let summaries = self.summaries(account, namespace, DOCUMENTS_FOLDER)?;
+        let summaries = self.document_summaries(account, namespace, DOCUMENTS_FOLDER)?;
         let mut documents = Vec::new();
         for (id, summary) in summaries {
-            if documents.len() < limit && after.is_none_or(|after| id.as_str() > after) {
+            if documents.len() < limit && after.is_none_or(|after| id > *after) {
                 documents.push(summary.into_view());
             }
         }
@@ -116,7 +106,7 @@ impl Documents {
         namespace: &NamespaceName,
         id: &DocumentId,
     ) -> Result<(DocumentView, Vec<PassageView>)> {
-        let Some(mut summary) = self.summaries(account, namespace, &id.folder())?.remove(id) else {
+        let Some(mut summary) = self.document_summaries(account, namespace, &id.folder())?.remove(id) else {
             return Err(Error::not_found(ErrorCode::NotFound, format!("no document has the id {id}")));
         };
         summary.passages.sort_by_key(|(position, _)| *position);
@@ -125,7 +115,7 @@ impl Documents {
     }
 
     /// Reads the memories below a directory, and groups them by document.
-    fn summaries(
+    fn document_summaries(
         &self,
         account: &AccountId,
         namespace: &NamespaceName,

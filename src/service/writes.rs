@@ -8,7 +8,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use super::intake::Intake;
 use crate::error::Result;
 use crate::error_codes::ErrorCode;
-pub use crate::queue::progress::WorkProgress;
+use crate::queue::progress::WorkProgress;
 use crate::queue::waits::WriteWait;
 
 /// Retention of the records of writes: 14 days after the time in the write's id.
@@ -71,9 +71,25 @@ pub struct Write {
     /// Code of the last failure of a write that failed permanently.
     pub error: Option<ErrorCode>,
     /// How far its worker is, if the write is long.
-    pub progress: Option<WorkProgress>,
+    pub progress: Option<WriteParts>,
     /// What the write changed.
     pub changes: WriteChanges,
+}
+
+/// How far the worker of a long write is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteParts {
+    /// Parts that are done.
+    pub done: u64,
+    /// All parts.
+    pub total: u64,
+}
+
+impl WriteParts {
+    fn of(progress: WorkProgress) -> Self {
+        let WorkProgress { done, total } = progress;
+        Self { done, total }
+    }
 }
 
 impl Write {
@@ -118,7 +134,7 @@ impl Intake {
         let was_in_progress = self.queue.is_in_progress(record.namespace_id, id);
         let write = match self.store.write_progress(account, &record)? {
             WriteProgress::Queued { failures } if was_in_progress => Write {
-                progress: self.queue.progress().get(id),
+                progress: self.queue.progress().get(id).map(WriteParts::of),
                 ..Write::unfinished(record, WriteStatus::Ingesting, failures.saturating_add(1))
             },
             WriteProgress::Queued { failures: 0 } => Write::unfinished(record, WriteStatus::Queued, 0),

@@ -22,7 +22,7 @@ pub(crate) fn pdf(pages: &[&[Line<'_>]]) -> Vec<u8> {
         let mut y = 780;
         for (size, line) in *lines {
             text.push_str(&format!("BT /F1 {size} Tf 72 {y} Td ({line}) Tj ET\n"));
-            y -= size * 2;
+            y -= size * 7 / 5;
         }
         objects.push(format!("<< /Length {} >>\nstream\n{text}endstream", text.len()));
     }

@@ -25,6 +25,8 @@ export declare const ErrorCode: {
     readonly InvalidCurrent: "invalid_current";
     /** `depth` is not an integer in its range. */
     readonly InvalidDepth: "invalid_depth";
+    /** The file is of an unknown kind, damaged, protected or without text: the message says which. */
+    readonly InvalidDocument: "invalid_document";
     /** `env` is neither `live` nor `test`. */
     readonly InvalidEnv: "invalid_env";
     /** The namespace cannot be exported in that format or to that place. */

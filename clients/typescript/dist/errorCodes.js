@@ -25,6 +25,8 @@ export const ErrorCode = {
     InvalidCurrent: "invalid_current",
     /** `depth` is not an integer in its range. */
     InvalidDepth: "invalid_depth",
+    /** The file is of an unknown kind, damaged, protected or without text: the message says which. */
+    InvalidDocument: "invalid_document",
     /** `env` is neither `live` nor `test`. */
     InvalidEnv: "invalid_env",
     /** The namespace cannot be exported in that format or to that place. */

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::api::schema::values;
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
-use crate::service::writes::{WorkProgress, Write};
+use crate::service::writes::{Write, WriteParts};
 
 /// An accepted write and its state.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -70,9 +70,8 @@ pub struct WriteProgressView {
 }
 
 impl WriteProgressView {
-    fn of(progress: WorkProgress) -> Self {
-        let WorkProgress { done, total } = progress;
-        Self { done, total }
+    fn of(parts: WriteParts) -> Self {
+        Self { done: parts.done, total: parts.total }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 
-use super::PdfLine;
+use super::protocol::PdfLine;
 
 /// Most bytes of text. A file that has more ends the reading.
 const TEXT_BYTES_MAX: usize = 16 << 20;

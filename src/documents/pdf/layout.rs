@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::PdfLine;
+use super::protocol::PdfLine;
 use crate::documents::blocks::{Block, Place};
 
 /// Letters that are larger than those of the text by this factor are those of a heading.
@@ -30,8 +30,8 @@ const SIZE_STEPS: f64 = 2.0;
 
 /// Returns the headings and paragraphs of a document.
 pub(super) fn blocks(lines: &[PdfLine]) -> Vec<Block> {
-    let lines = without_running_titles(lines);
-    let text_size = text_size(&lines);
+    let text_size = text_size(lines);
+    let lines = without_running_titles(lines, text_size);
     let levels = heading_levels(&lines, text_size);
     let mut blocks: Vec<Block> = Vec::new();
     let mut paragraph = Paragraph::default();
@@ -124,7 +124,7 @@ fn rounded(size: f64) -> u32 {
 }
 
 /// Returns the size of most letters.
-fn text_size(lines: &[&PdfLine]) -> f64 {
+fn text_size(lines: &[PdfLine]) -> f64 {
     let mut letters: BTreeMap<u32, usize> = BTreeMap::new();
     for line in lines {
         *letters.entry(rounded(line.size)).or_default() += line.text.len();
@@ -159,7 +159,7 @@ fn is_heading(line: &PdfLine, text_size: f64) -> bool {
 
 /// Returns the lines without those that repeat at the ends of pages, such as running titles and page numbers, and without
 /// those of a table of contents.
-fn without_running_titles(lines: &[PdfLine]) -> Vec<&PdfLine> {
+fn without_running_titles(lines: &[PdfLine], text_size: f64) -> Vec<&PdfLine> {
     let mut pages: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (index, line) in lines.iter().enumerate() {
         pages.entry(line.page).or_default().push(index);
@@ -173,7 +173,7 @@ fn without_running_titles(lines: &[PdfLine]) -> Vec<&PdfLine> {
         for (distance, index) in first.take(MARGIN_LINES).chain(last.take(MARGIN_LINES)) {
             let nearest = margins.entry(*index).or_insert(distance);
             *nearest = distance.min(*nearest);
-            of_page.insert(without_numbers(&lines[*index].text));
+            of_page.insert(repeated_text(&lines[*index], text_size));
         }
         for text in of_page {
             *repeated.entry(text).or_default() += 1;
@@ -187,7 +187,7 @@ fn without_running_titles(lines: &[PdfLine]) -> Vec<&PdfLine> {
             Some(_) => second_line_pages_min,
             None => usize::MAX,
         };
-        let is_repeated = repeated.get(&without_numbers(&line.text)).is_some_and(|count| *count >= pages_min);
+        let is_repeated = repeated.get(&repeated_text(line, text_size)).is_some_and(|count| *count >= pages_min);
         if !is_repeated && !is_contents_entry(&line.text) {
             kept.push(line);
         }
@@ -198,6 +198,12 @@ fn without_running_titles(lines: &[PdfLine]) -> Vec<&PdfLine> {
 /// Whether a line is an entry of a table of contents: dots, then a page.
 fn is_contents_entry(text: &str) -> bool {
     LEADERS.iter().any(|dots| text.contains(dots)) && text.trim_end().ends_with(char::is_alphanumeric)
+}
+
+/// Returns the text by which a line repeats on other pages. The number of a heading, such as that of a chapter, makes it
+/// another line; that of a page does not.
+fn repeated_text(line: &PdfLine, text_size: f64) -> String {
+    if is_heading(line, text_size) { line.text.trim().to_owned() } else { without_numbers(&line.text) }
 }
 
 /// Returns a text with `#` for every number, so that page numbers are equal.
@@ -238,6 +244,24 @@ mod tests {
             Block::text("Then go home - and rest.", Place::Page(1)),
         ];
         assert_eq!(blocks(&lines), expected);
+    }
+
+    #[test]
+    fn numbered_headings_on_every_page_are_kept() {
+        let mut lines = Vec::new();
+        for page in 1..=4 {
+            lines.push(line(page, 750.0, 10.0, &format!("The boat {page}")));
+            lines.push(line(page, 700.0, 18.0, &format!("Chapter {page}")));
+            lines.push(line(page, 660.0, 10.0, "Text of the chapter, of one line."));
+            lines.push(line(page, 640.0, 10.0, "The last line but one of the page."));
+            lines.push(line(page, 620.0, 10.0, "It is long enough, though it repeats."));
+        }
+        let headings: Vec<String> = blocks(&lines)
+            .into_iter()
+            .filter(|block| block.kind != crate::documents::blocks::BlockKind::Text)
+            .map(|block| block.text)
+            .collect();
+        assert_eq!(headings, ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]);
     }
 
     #[test]

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::reader::{ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, SECONDS_MAX};
-use super::{COMMAND, PdfLine};
+use super::protocol::{COMMAND, ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, PdfLine, SECONDS_MAX};
 use crate::documents::error::DocumentError;
 
 /// Processes at the same time.

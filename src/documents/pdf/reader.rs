@@ -7,15 +7,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use pdf_extract::Document;
 
 use super::characters::LineCollector;
-
-/// Processor time of the process, in seconds.
-pub(in crate::documents) const SECONDS_MAX: u64 = 60;
-/// Address space of the process, in MiB.
-pub(in crate::documents) const MEMORY_MIB_MAX: u64 = 2048;
-/// Exit status for a file that is protected by a password.
-pub(super) const ENCRYPTED: u8 = 3;
-/// Exit status for a file that is not a PDF.
-pub(super) const MALFORMED: u8 = 4;
+use super::protocol::{ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, SECONDS_MAX};
 
 /// Reads a PDF on standard input and prints its lines as JSON. Returns the exit status.
 ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cuebase_storage::memory_file::{DocumentId, Metadata};
+use cuebase_storage::memory_file::Metadata;
 use cuebase_storage::records::DocumentDraft;
 use jiff::Timestamp;
 
@@ -13,7 +13,6 @@ use super::listing::list_files;
 use crate::documents::{self, kind::DocumentKind};
 use crate::error::Result;
 use crate::ingest::documents as plans;
-use crate::memory::file_names::slug;
 
 /// The largest file: that of an upload, 32 MiB.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -65,8 +64,7 @@ fn files_of(from: &Path) -> Result<(Vec<DocumentFile>, u64)> {
 
 /// Reads the passages of a file. An error says what is wrong with it.
 fn read(file: &DocumentFile) -> Result<DocumentDraft, String> {
-    let id: DocumentId =
-        slug(&file.name, "document").parse().map_err(|error: cuebase_storage::Error| error.to_string())?;
+    let Some(id) = plans::id_of_name(&file.name) else { return Err("the name has no letter or digit".into()) };
     let bytes = fs::metadata(&file.file).map_err(|error| error.to_string())?.len();
     if bytes > FILE_BYTES_MAX {
         return Err(format!("has {bytes} bytes, more than {FILE_BYTES_MAX}"));
@@ -97,20 +95,23 @@ fn write(import: &Import<'_>, drafts: Vec<DocumentDraft>) -> Result<ImportReport
                 import.progress("passages", done, total);
             }
         }
-        let changed = std::cell::Cell::new(0);
+        // Files of the plan, and passages among them; the others are removals.
+        let changed = std::cell::Cell::new((0, 0));
         // The API returns milliseconds, and the file must have the same time.
         let now = Timestamp::now();
         let now = now.round(jiff::Unit::Millisecond).unwrap_or(now);
         lease.write(None, now, |context| {
             let mut plan = plans::store(context, &draft, now)?;
-            changed.set(plan.files.iter().filter(|file| file.content.is_some()).count() as u64);
+            let written = plan.files.iter().filter(|file| file.content.is_some()).count();
+            changed.set((plan.files.len() as u64, written as u64));
             if import.options.dry_run {
                 plan.files.clear();
             }
             Ok(plan)
         })?;
-        report.files += changed.get();
-        report.unchanged += passages - changed.get();
+        let (files, written) = changed.get();
+        report.files += files;
+        report.unchanged += passages - written;
     }
     lease.consolidate_packs()?;
     Ok(report)
