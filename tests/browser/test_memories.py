@@ -176,7 +176,8 @@ def test_the_list_is_ordered_by_title(service, namespace, signed_in):
 
 def test_the_oldest_memories_come_first_on_request(signed_in):
     page = signed_in(LIST + "?by=occurred&order=oldest")
-    expect(page.locator(".memory-text time").or_(page.locator(".memory-time time")).first).to_contain_text("Feb 2026")
+    expect(page.locator(".memory-time time").first).to_have_text("1 Jan 2024")
+    expect(page.locator(".memory-time time").last).to_have_text("2 Aug 2026")
 
 
 def test_a_page_has_a_bounded_number_of_rows(many, signed_in):
@@ -217,7 +218,7 @@ def test_the_timeline_counts_the_memories_of_each_day(many, signed_in):
 def test_a_day_of_the_table_filters_the_list(many, signed_in):
     page = signed_in(f"/n/{many}/memories?by=occurred&timeline=1", timezone_id="UTC")
     page.get_by_text("Show as a table").click()
-    page.get_by_role("button", name="Monday 16 February 2026").click()
+    page.get_by_role("button", name=re.compile("16 February 2026")).click()
     expect(page.get_by_text("1–10 of 10 memories")).to_be_visible()
     assert query_of(page)["day"] == ["2026-02-16"]
 

@@ -71,7 +71,11 @@ function RevisionDiff(props: { namespace: string; path: string; commit: string; 
         former ? { path: { path }, query: { namespace, revision: former } } : null,
     );
     const skeleton = <Skeleton lines={3} />;
-    if (former && !before.data) return <Loaded request={before} skeleton={skeleton} children={() => null} />;
+    // A revision that forgets the memory has no content.
+    if (after.error?.status === 404) return <p class="dim">This revision forgot the memory.</p>;
+    const isFormerForgotten = before.error?.status === 404;
+    if (former && !before.data && !isFormerForgotten)
+        return <Loaded request={before} skeleton={skeleton} children={() => null} />;
     return (
         <Loaded request={after} skeleton={skeleton}>
             {(revision) => {
