@@ -16,7 +16,8 @@ export interface RequestState<T> {
 
 const KEPT_MAX = 60;
 const kept = new Map<string, unknown>();
-const version = signal(0);
+/** Counts the changes of data. Whoever keeps responses elsewhere reloads them when it changes. */
+export const version = signal(0);
 
 /** Drops all kept responses, and reloads those that are shown. Call it after a change of data. */
 export function invalidate(): void {

@@ -36,6 +36,35 @@ export function startRouter(): void {
   restoreScroll(scrolls.get(entry) ?? 0);
 }
 
+/** Asks whether the view may be left. */
+export type LeaveGuard = () => Promise<boolean>;
+
+let guard: LeaveGuard | null = null;
+
+/**
+ * Sets the guard of a view with unsaved changes; null removes it. The guard is asked before another view or another
+ * content is shown, and not when only the query changes. Closing the page is not its concern.
+ */
+export function setLeaveGuard(next: LeaveGuard | null): void {
+  guard = next;
+}
+
+/** Returns whether the guard stops a change to the current address. The change follows if the guard allows it. */
+function isStopped(next: Route): boolean {
+  const { view, namespace, rest, query } = route.value;
+  if (!guard || (next.view === view && next.namespace === namespace && next.rest === rest)) return false;
+  const asked = guard;
+  const wanted = location.href;
+  history.pushState(null, "", href(view, namespace, rest, query));
+  entry = entryKey();
+  void asked().then((mayLeave) => {
+    if (!mayLeave) return;
+    if (guard === asked) guard = null;
+    navigate(wanted, true);
+  });
+  return true;
+}
+
 /** Goes to an address such as `link.view(…)`. `replace` adds no entry to the history. */
 export function navigate(href: string, replace = false): void {
   if (replace) history.replaceState(history.state, "", href);
@@ -93,8 +122,10 @@ function follow(): void {
   // The skip link moves the focus; it does not leave the view.
   if (location.hash === "#main") return;
   const before = entry;
+  const next = readRoute();
+  if (isStopped(next)) return;
   entry = entryKey();
-  route.value = readRoute();
+  route.value = next;
   if (entry !== before) restoreScroll(scrolls.get(entry) ?? 0);
 }
 

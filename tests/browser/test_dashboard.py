@@ -8,6 +8,7 @@ import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -269,10 +270,12 @@ def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     page.get_by_role("link", name="Current version").click()
     expect(page.locator(".prose")).to_contain_text("blue")
     page.get_by_role("button", name="Forget").click()
-    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
     expect_view(page, "Memories")
     assert service.call("GET", "/v1/whoami")["account"] == "default"
-    expect(page.get_by_role("status")).to_contain_text("gone in a moment")
+    expect(page.get_by_text("Forgot “The boat”")).to_be_visible()
+    expect(page.get_by_text("“The boat” is forgotten")).to_be_visible()
+    with pytest.raises(HTTPError, match="404"):
+        service.call("GET", f"/v1/memories/{path}?namespace=demo")
 
 
 def test_an_error_is_shown_in_the_dialog_that_caused_it(signed_in):
@@ -532,8 +535,8 @@ def test_the_dashboard_is_usable_by_keyboard(signed_in):
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Forget")).to_be_visible()
     # A dialog takes the focus and returns it.
-    page.get_by_role("button", name="Forget").focus()
+    page.get_by_role("button", name="Copy as code").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    expect(page.get_by_role("button", name="Copy curl")).to_be_focused()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Forget")).to_be_focused()
+    expect(page.get_by_role("button", name="Copy as code")).to_be_focused()

@@ -1,6 +1,7 @@
 // A chart of values over time. The renderer (uPlot) is loaded when the first chart is shown. The same values are in a
 // table, which also serves those who cannot see the picture.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { formatNumber } from "./text";
 import { Table } from "./table";
@@ -17,16 +18,30 @@ export interface ChartProps {
     times: readonly number[];
     series: readonly Series[];
     formatValue?: (value: number) => string;
+    /** Whether each value is a bar, such as a number for each day. Otherwise a line connects the values. */
+    isBars?: boolean;
+    /** Called with the index of a time that is clicked. The table needs the same action for the keyboard. */
+    onPick?: (index: number) => void;
+    /** The table of the values, in place of the one that the chart makes. */
+    table?: ComponentChildren;
 }
 
-export function Chart({ title, times, series, formatValue = formatNumber }: ChartProps) {
+export function Chart(props: ChartProps) {
+    const { title, times, series, formatValue = formatNumber, isBars = false, onPick, table } = props;
     const place = useRef<HTMLDivElement>(null);
-    const content = JSON.stringify([times, series]);
+    const pick = useRef(onPick);
+    pick.current = onPick;
+    const content = JSON.stringify([times, series, isBars]);
     useEffect(() => {
         let remove = () => {};
         let isGone = false;
         void import("./plot").then(({ drawPlot }) => {
-            if (!isGone && place.current) remove = drawPlot(place.current, times, series, formatValue);
+            if (!isGone && place.current)
+                remove = drawPlot(place.current, times, series, {
+                    formatValue,
+                    isBars,
+                    onPick: (index) => pick.current?.(index),
+                });
         });
         return () => {
             isGone = true;
@@ -46,15 +61,17 @@ export function Chart({ title, times, series, formatValue = formatNumber }: Char
     return (
         <figure class="chart">
             <figcaption>{title}</figcaption>
-            <div ref={place} class="plot" aria-hidden="true" />
+            <div ref={place} class={onPick ? "plot pickable" : "plot"} aria-hidden="true" />
             <details>
                 <summary>Show as a table</summary>
-                <Table
-                    caption={title}
-                    columns={[{ title: "Time", cell: (index: number) => format.format(times[index]) }, ...columns]}
-                    rows={times.map((_, index) => index)}
-                    rowKey={String}
-                />
+                {table ?? (
+                    <Table
+                        caption={title}
+                        columns={[{ title: "Time", cell: (index: number) => format.format(times[index]) }, ...columns]}
+                        rows={times.map((_, index) => index)}
+                        rowKey={String}
+                    />
+                )}
             </details>
         </figure>
     );

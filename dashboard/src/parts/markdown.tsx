@@ -57,11 +57,39 @@ export function Markdown({ text, namespace, path, words = [] }: MarkdownProps) {
     );
 }
 
-/** Separates the first heading of a memory from the rest of its content. Without one, the title is the file's name. */
+/** Longest title that is made of a line of text. */
+const TITLE_CHARACTERS_MAX = 100;
+
+/**
+ * Separates the first heading of a memory from the rest of its content. Without one, the first line is the title, and
+ * the body is the whole content. The path is the title of a memory without text.
+ */
 export function splitTitle(content: string, path: string): { title: string; body: string } {
-    const found = /^\s*#\s+(.*)\n*([^]*)$/.exec(content);
-    if (found) return { title: found[1]!.trim(), body: found[2]! };
-    return { title: path.split("/").at(-1)!.replace(/\.md$/, ""), body: content };
+    const found = /^\s*#{1,6}[ \t]+(.*)\n*([^]*)$/.exec(content);
+    const heading = found ? plainText(found[1]!) : "";
+    if (heading) return { title: heading, body: found![2]! };
+    for (const line of content.split("\n")) {
+        const text = plainText(line);
+        if (text) return { title: shorten(text, TITLE_CHARACTERS_MAX), body: content };
+    }
+    return { title: path, body: content };
+}
+
+/** Returns a line of markdown without its marks at the start, its emphasis and the targets of its links. */
+export function plainText(line: string): string {
+    const withoutStart = line.replace(/^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+|\d+[.)]\s+|```.*$|-{3,}\s*$)+/, "");
+    const withoutLinks = withoutStart
+        .replace(/\[\[(?:[^\]|]+\|)?([^\]]+)\]\]/g, "$1")
+        .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
+    return withoutLinks.replace(/(\*\*|~~|`)/g, "").trim();
+}
+
+/** Cuts a text at a word, and marks the cut with an ellipsis. */
+export function shorten(text: string, charactersMax: number): string {
+    if (text.length <= charactersMax) return text;
+    const cut = text.slice(0, charactersMax);
+    const space = cut.lastIndexOf(" ");
+    return `${space > charactersMax / 2 ? cut.slice(0, space) : cut.trimEnd()}…`;
 }
 
 /** Returns a text with words marked. */

@@ -5,6 +5,7 @@ import type { Result } from "../api";
 
 const SHOWN_MS = 4000;
 const ERROR_SHOWN_MS = 9000;
+const ACTION_SHOWN_MS = 20_000;
 /** Time in which an action can be undone. */
 const UNDO_MS = 7000;
 
@@ -12,7 +13,7 @@ interface Toast {
     id: number;
     text: string;
     isError: boolean;
-    undo?: () => void;
+    action?: { label: string; run: () => void };
 }
 
 const toasts = signal<Toast[]>([]);
@@ -29,6 +30,16 @@ export function toast(text: string): void {
 
 export function toastError(text: string): void {
     show({ id: ++lastId, text, isError: true }, ERROR_SHOWN_MS);
+}
+
+/** Shows a message with a button for an action, such as one that takes back what the message says. */
+export function toastAction(text: string, label: string, act: () => void): void {
+    const id = ++lastId;
+    function run(): void {
+        dismiss(id);
+        act();
+    }
+    show({ id, text, isError: false, action: { label, run } }, ACTION_SHOWN_MS);
 }
 
 /**
@@ -55,7 +66,7 @@ export function undoable(text: string, act: () => Promise<Result<unknown>>, reve
         revert();
     }
     pending.set(id, run);
-    toasts.value = [...toasts.value, { id, text, isError: false, undo }];
+    toasts.value = [...toasts.value, { id, text, isError: false, action: { label: "Undo", run: undo } }];
 }
 
 function show(shown: Toast, duration: number): void {
@@ -73,9 +84,9 @@ export function Toasts() {
             {toasts.value.map((each) => (
                 <div key={each.id} class={each.isError ? "toast error" : "toast"}>
                     <span dir="auto">{each.text}</span>
-                    {each.undo && (
-                        <button type="button" onClick={each.undo}>
-                            Undo
+                    {each.action && (
+                        <button type="button" onClick={each.action.run}>
+                            {each.action.label}
                         </button>
                     )}
                 </div>

@@ -1,0 +1,159 @@
+// What can be done with the selected memories: forget, tag and export. Without a selection, the whole list is exported.
+
+import { useState } from "preact/hooks";
+import { call } from "../../api";
+import { Dialog, Field, formatNumber, toast, toastError } from "../../parts";
+import { invalidate } from "../../request";
+import { bodyOf } from "../memory/rewrite";
+import { exportMemories, type ExportFormat } from "./export";
+import { forget } from "./forgotten";
+import type { Hit } from "./listing";
+import { splitList, type ListingFilters } from "./params";
+
+interface SelectionProps {
+    namespace: string;
+    selected: ReadonlySet<string>;
+    onChange: (selected: ReadonlySet<string>) => void;
+    /** The loaded memories. */
+    memories: readonly Hit[];
+    filters: ListingFilters | null;
+    /** Whether the loaded memories are all of the list. */
+    isAll: boolean;
+}
+
+export function SelectionBar({ namespace, selected, onChange, memories, filters, isAll }: SelectionProps) {
+    const [isTagging, setTagging] = useState(false);
+    const [progress, setProgress] = useState<string | null>(null);
+    const count = selected.size;
+    const paths = [...selected];
+
+    function forgetSelected(): void {
+        const memory = memories.find((each) => each.path === paths[0]);
+        const title = count === 1 && memory ? memory.content.split("\n")[0]!.replace(/^#+\s*/, "") : undefined;
+        forget(namespace, paths, title);
+        onChange(new Set());
+    }
+    async function save(format: ExportFormat): Promise<void> {
+        setProgress("Reading memories");
+        const source = count > 0 ? { paths } : { filters: filters! };
+        const show = (done: number) => setProgress(`Read ${formatNumber(done)} memories`);
+        const error = await exportMemories(namespace, source, format, show);
+        setProgress(null);
+        if (error) toastError(error.message);
+    }
+    return (
+        <div class="selection" role="group" aria-label="Selected memories">
+            <span role="status">
+                {progress ??
+                    (count > 0
+                        ? `${formatNumber(count)} selected`
+                        : isAll
+                          ? "Export all of the list, or select memories"
+                          : "Export the whole list, or select memories")}
+            </span>
+            <div class="row">
+                {count > 0 && (
+                    <>
+                        <button type="button" class="danger" onClick={forgetSelected}>
+                            Forget
+                        </button>
+                        <button type="button" onClick={() => setTagging(true)}>
+                            Tag
+                        </button>
+                        <button type="button" onClick={() => onChange(new Set())}>
+                            Select none
+                        </button>
+                    </>
+                )}
+                <button type="button" disabled={progress !== null} onClick={() => void save("jsonl")}>
+                    Export JSON Lines
+                </button>
+                <button type="button" disabled={progress !== null} onClick={() => void save("markdown")}>
+                    Export Markdown
+                </button>
+            </div>
+            {isTagging && <TagDialog namespace={namespace} paths={paths} onClose={() => setTagging(false)} />}
+        </div>
+    );
+}
+
+function TagDialog({ namespace, paths, onClose }: { namespace: string; paths: string[]; onClose: () => void }) {
+    const [added, setAdded] = useState("");
+    const [removed, setRemoved] = useState("");
+    const [isSaving, setSaving] = useState(false);
+    const [problem, setProblem] = useState<string | null>(null);
+
+    async function save(event: Event): Promise<void> {
+        event.preventDefault();
+        setSaving(true);
+        const error = await retag(namespace, paths, splitList(added), splitList(removed));
+        setSaving(false);
+        invalidate();
+        if (error) {
+            setProblem(error);
+            return;
+        }
+        toast(paths.length === 1 ? "Tagged 1 memory" : `Tagged ${formatNumber(paths.length)} memories`);
+        onClose();
+    }
+    return (
+        <Dialog title={paths.length === 1 ? "Tag 1 memory" : `Tag ${paths.length} memories`} onClose={onClose}>
+            <form class="stack" onSubmit={(event) => void save(event)}>
+                <Field label="Add tags" hint="comma-separated">
+                    {(field) => (
+                        <input
+                            {...field}
+                            dir="auto"
+                            autocomplete="off"
+                            value={added}
+                            onInput={(event) => setAdded(event.currentTarget.value)}
+                        />
+                    )}
+                </Field>
+                <Field label="Remove tags" hint="comma-separated; tags that extraction added stay">
+                    {(field) => (
+                        <input
+                            {...field}
+                            dir="auto"
+                            autocomplete="off"
+                            value={removed}
+                            onInput={(event) => setRemoved(event.currentTarget.value)}
+                        />
+                    )}
+                </Field>
+                {problem && (
+                    <p class="bad" role="alert">
+                        {problem}
+                    </p>
+                )}
+                <div class="row end">
+                    <button type="button" onClick={onClose}>
+                        Cancel
+                    </button>
+                    <button class="primary" disabled={isSaving || !(added.trim() || removed.trim())}>
+                        Save tags
+                    </button>
+                </div>
+            </form>
+        </Dialog>
+    );
+}
+
+/** Changes the tags of memories one after the other. Returns the first problem, which stops it. */
+async function retag(
+    namespace: string,
+    paths: readonly string[],
+    added: readonly string[],
+    removed: readonly string[],
+): Promise<string | null> {
+    for (const path of paths) {
+        const query = { namespace, detail: "full" };
+        const read = await call("get", "/v1/memories/{path}", { path: { path }, query });
+        if (!read.ok) return `${path}: ${read.error.message}`;
+        const kept = read.value.user_tags.filter((tag) => !removed.includes(tag) && !added.includes(tag));
+        const body = bodyOf(namespace, read.value, { tags: [...kept, ...added] });
+        const written = await call("post", "/v1/memories/{path}", { path: { path }, body });
+        if (!written.ok) return `${path}: ${written.error.message}`;
+    }
+    return null;
+}
