@@ -8,6 +8,9 @@ import type { RequestState } from "../../request";
 
 type Write = Schemas["Write"];
 
+/** Statuses for the id of a write that does not exist, that this credential may not see, or that is malformed. */
+const UNKNOWN_STATUSES: readonly number[] = [400, 403, 404];
+
 /** Whether the user has paused the updates. */
 export const isPaused = signal(false);
 
@@ -70,7 +73,7 @@ export function useWrites(ids: readonly string[], interval: number): { writes: W
     if (abort.aborted || open.length === 0) return;
     results.forEach((result, index) => {
       if (result.ok) known.current.set(open[index]!, result.value);
-      else if (result.error.status >= 400 && result.error.status < 500) known.current.set(open[index]!, null);
+      else if (UNKNOWN_STATUSES.includes(result.error.status)) known.current.set(open[index]!, null);
     });
     setWrites(new Map(known.current));
   }
