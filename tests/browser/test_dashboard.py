@@ -406,7 +406,7 @@ def test_billing_is_hidden_without_a_payment_provider(start, visit):
     expect(page.get_by_text("payg")).to_have_count(0)
     page.evaluate("location.hash = '/billing'")
     expect_view(page, "Search")
-    expect(page.get_by_text("Balance")).to_have_count(0)
+    expect(page.get_by_text("Balance:")).to_have_count(0)
 
 
 def test_hostile_memories_are_harmless(service, signed_in):
