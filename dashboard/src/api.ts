@@ -4,6 +4,7 @@
 // `docs/reference/openapi.json`.
 
 import type { components, paths } from "./api-types";
+import { recordWrite } from "./recent-writes";
 import { credential, endSession } from "./session";
 
 export type Schemas = components["schemas"];
@@ -95,7 +96,10 @@ export async function send<T>(
     if (signal?.aborted) return failure(0, "aborted", "The request was aborted.");
     return failure(0, "unreachable", "The server does not respond. Check that it is running, then try again.");
   }
-  if (response.ok) return { ok: true, value: answer as T };
+  if (response.ok) {
+    if (request.method !== "GET") recordWrite(answer);
+    return { ok: true, value: answer as T };
+  }
   return { ok: false, error: readError(response.status, answer, token) };
 }
 

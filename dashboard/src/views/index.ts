@@ -32,6 +32,7 @@ export interface View {
 /** All views. The first one is the home page. */
 const VIEWS: readonly [View, ...View[]] = [
   { name: "search", title: "Search", scope: "namespace", icon: "search", load: () => import("./search") },
+  { name: "activity", title: "Activity", scope: "namespace", icon: "activity", load: () => import("./activity") },
   { name: "memories", title: "Memories", scope: "namespace", icon: "memories", load: () => import("./memories") },
   {
     name: "memory",
@@ -57,7 +58,6 @@ const VIEWS: readonly [View, ...View[]] = [
     load: () => import("./vocabulary"),
   },
   { name: "skills", title: "Skills", scope: "namespace", icon: "skills", load: () => import("./skills") },
-  { name: "overview", title: "Overview", scope: "account", icon: "activity", load: () => import("./overview") },
   { name: "namespaces", title: "Namespaces", scope: "account", icon: "namespaces", load: () => import("./namespaces") },
   { name: "keys", title: "Keys", scope: "account", icon: "keys", load: () => import("./keys") },
   {
@@ -70,6 +70,9 @@ const VIEWS: readonly [View, ...View[]] = [
   },
 ];
 
+/** Names that views had before. Their addresses keep working. */
+const FORMER_NAMES: Record<string, string> = { overview: "activity" };
+
 /** Returns the views with an entry in the navigation. */
 export function listViews(): View[] {
   return VIEWS.filter((view) => !view.parent && isOffered(view));
@@ -77,7 +80,8 @@ export function listViews(): View[] {
 
 /** Returns the view of a name; the home page for an unknown name. */
 export function findView(name: string): View {
-  return VIEWS.find((view) => view.name === name && isOffered(view)) ?? VIEWS[0];
+  const current = FORMER_NAMES[name] ?? name;
+  return VIEWS.find((view) => view.name === current && isOffered(view)) ?? VIEWS[0];
 }
 
 function isOffered(view: View): boolean {

@@ -1,13 +1,18 @@
 // The filters of a search. Each change goes to the address at once.
 
-import { useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useState } from "preact/hooks";
 import { Field, type FieldProps } from "../../parts";
-import { setQuery } from "../../router";
+import { setQuery as setAddress } from "../../router";
 import { ADMISSIONS, CURRENCY, FILTERS, TIERS, TIME_FIELDS, localTimezone, splitList } from "./params";
 
 type Name = (typeof FILTERS)[number];
 
+/** The function that changes the filters. A comparison has a second set of filters under other names. */
+export const FilterTarget = createContext<(changes: Record<string, string | null>) => void>(setAddress);
+
 export function FilterForm({ query }: { query: URLSearchParams }) {
+    const setQuery = useContext(FilterTarget);
     const used = FILTERS.filter((name) => query.get(name));
     const [isOpen, setOpen] = useState(used.length > 0);
     const text = (name: Name, label: string, hint: string) => (
@@ -88,6 +93,7 @@ export function FilterForm({ query }: { query: URLSearchParams }) {
 }
 
 function TierFilter({ query }: { query: URLSearchParams }) {
+    const setQuery = useContext(FilterTarget);
     const chosen = splitList(query.get("tiers") ?? "");
     function toggle(tier: string, isChosen: boolean): void {
         const next = TIERS.filter((each) => (each === tier ? isChosen : chosen.includes(each)));
@@ -121,6 +127,7 @@ function TextFilter(
     props: FilterProps & { type?: "text" | "date" | "number"; min?: string; max?: string; step?: string },
 ) {
     const { query, name, label, hint, type = "text", min, max, step } = props;
+    const setQuery = useContext(FilterTarget);
     function apply(input: HTMLInputElement): void {
         if (input.checkValidity()) setQuery({ [name]: input.value.trim() });
         else input.reportValidity();
@@ -144,6 +151,7 @@ function TextFilter(
 }
 
 function ChoiceFilter({ query, name, label, hint, values }: FilterProps & { values: readonly [string, ...string[]] }) {
+    const setQuery = useContext(FilterTarget);
     const chosen = query.get(name) ?? values[0];
     return (
         <Field label={label} hint={hint}>

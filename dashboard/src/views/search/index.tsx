@@ -8,6 +8,7 @@ import { useRequest } from "../../request";
 import { setQuery } from "../../router";
 import type { ViewProps } from "..";
 import { Answer } from "./answer";
+import { CompareButton, Comparison, isComparing } from "./compare";
 import { FilterForm } from "./filters";
 import { HitCard } from "./hit";
 import { FILTERS, canList, readFilters, type Filters, type Retrieved } from "./params";
@@ -31,11 +32,14 @@ export default function Search({ namespace, query }: ViewProps) {
     return (
         <>
             <PageHeading title="Search">
+                {q && <CompareButton query={query} />}
                 {isSearch && <CopyAsCode request={codeOf(namespace, q, filters)} />}
             </PageHeading>
             <QueryForm q={q} query={query} />
             {isAnswer && <Answer namespace={namespace} q={q} filters={filters} />}
-            {isSearch ? (
+            {isComparing(query) ? (
+                <Comparison namespace={namespace} query={query} result={result} />
+            ) : isSearch ? (
                 <Loaded request={result} skeleton={<Skeleton lines={4} count={4} />}>
                     {(found) => <Results found={found} namespace={namespace} q={q} filters={filters} />}
                 </Loaded>

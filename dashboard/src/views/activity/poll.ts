@@ -1,0 +1,87 @@
+// Hooks that load data again and again while the tab is visible and the user has not paused the updates. The last data
+// stay when a request fails, so that a short outage does not empty the view.
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, type ApiError, type PathOf, type Options, type ResponseOf, type Schemas } from "../../api";
+import type { RequestState } from "../../request";
+
+type Write = Schemas["Write"];
+
+/** Statuses for the id of a write that does not exist, that this credential may not see, or that is malformed. */
+const UNKNOWN_STATUSES: readonly number[] = [400, 403, 404];
+
+/** Whether the user has paused the updates. */
+export const isPaused = signal(false);
+
+/** Runs a function at once and then at an interval, while the tab is visible. A run that still goes on is aborted. */
+function useTicks(run: (abort: AbortSignal) => Promise<void>, interval: number, key: string): () => void {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: number | undefined;
+    async function tick(): Promise<void> {
+      window.clearTimeout(timer);
+      await run(abort.signal);
+      if (!abort.signal.aborted && !isPaused.value && !document.hidden) timer = window.setTimeout(tick, interval);
+    }
+    function onVisibility(): void {
+      if (document.hidden) window.clearTimeout(timer);
+      else if (!isPaused.value) setRound((last) => last + 1);
+    }
+    document.addEventListener("visibilitychange", onVisibility);
+    void tick();
+    return () => {
+      abort.abort();
+      window.clearTimeout(timer);
+      document.removeEventListener("visibilitychange", onVisibility);
+    };
+  }, [key, interval, round, isPaused.value]);
+  return () => setRound((last) => last + 1);
+}
+
+/** Loads the response of an operation at an interval. */
+export function usePolled<P extends PathOf<"get">>(
+  path: P,
+  options: Options<"get", P>,
+  interval: number,
+): RequestState<ResponseOf<"get", P>> {
+  type Data = ResponseOf<"get", P>;
+  const key = JSON.stringify([path, options]);
+  const [state, setState] = useState<{ key: string; data?: Data; error?: ApiError }>({ key });
+  async function run(abort: AbortSignal): Promise<void> {
+    const result = await call("get", path, options, abort);
+    if (abort.aborted) return;
+    if (result.ok) setState({ key, data: result.value });
+    else setState((last) => ({ ...(last.key === key && last), key, error: result.error }));
+  }
+  const reload = useTicks(run, interval, key);
+  const own = state.key === key ? state : { key };
+  return { data: own.data, error: own.error, isLoading: !own.data && !own.error, reload };
+}
+
+/** Writes by their ids. A value is null for an id that the server does not know. */
+export type Writes = ReadonlyMap<string, Write | null>;
+
+/** Loads writes, and loads those at an interval that can still change. */
+export function useWrites(ids: readonly string[], interval: number): { writes: Writes; reload: () => void } {
+  const known = useRef(new Map<string, Write | null>());
+  const [writes, setWrites] = useState<Writes>(known.current);
+  async function run(abort: AbortSignal): Promise<void> {
+    const open = ids.filter((id) => canChange(known.current.get(id)));
+    const results = await Promise.all(open.map((id) => call("get", "/v1/writes/{id}", { path: { id } }, abort)));
+    if (abort.aborted || open.length === 0) return;
+    results.forEach((result, index) => {
+      if (result.ok) known.current.set(open[index]!, result.value);
+      else if (UNKNOWN_STATUSES.includes(result.error.status)) known.current.set(open[index]!, null);
+    });
+    setWrites(new Map(known.current));
+  }
+  const reload = useTicks(run, interval, ids.join(" "));
+  return { writes, reload };
+}
+
+/** Returns whether a write may change: it is unknown or waits, or it is dead and may be retried. */
+function canChange(write: Write | null | undefined): boolean {
+  return write !== null && write?.status !== "ingested" && write?.status !== "dropped";
+}

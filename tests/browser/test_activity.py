@@ -1,0 +1,291 @@
+"""The view of the activity: the queue, recent writes, dead letters, background jobs, usage, and live updates."""
+
+import json
+import re
+import threading
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+ACTIVITY = "/n/demo/activity"
+
+
+@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
+def width(request) -> int:
+    return request.param
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request) -> str:
+    return request.param
+
+
+def expect_activity(page: Page):
+    expect(page.get_by_role("heading", name="Activity", level=1)).to_be_visible()
+    expect(page.get_by_role("region", name="Background jobs")).to_be_visible()
+
+
+def serious_violations(page: Page) -> list:
+    found = Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
+
+
+def remember(service, namespace: str = "demo", wait: str = "?wait=30") -> str:
+    """Sends a conversation. Returns the id of its write."""
+    word = f"quay{uuid.uuid4().hex[:8]}"
+    messages = [{"role": "user", "name": "Noor", "content": f"My boat lies at the {word} this summer."}]
+    return service.call("POST", f"/v1/memories{wait}", {"namespace": namespace, "messages": messages})["id"]
+
+
+def row_of(page: Page, write: str):
+    return page.get_by_role("region", name="Recent writes").get_by_role("row").filter(has_text=write)
+
+
+def test_activity_is_the_second_entry_of_the_navigation(signed_in):
+    page = signed_in()
+    page.locator("#nav li a").nth(1).click()
+    expect_activity(page)
+
+
+def test_the_former_address_of_the_overview_works(signed_in):
+    expect_activity(signed_in("/overview"))
+
+
+def test_activity_is_accessible_and_fits(service, signed_in, width, scheme):
+    write = remember(service)
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+    page = signed_in(f"{ACTIVITY}?write={write}", **options)
+    expect(page.get_by_role("heading", name=f"Write {write}")).to_be_visible()
+    expect(row_of(page, write)).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Writes:"))).to_be_visible()
+    assert serious_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_activity_fits_from_right_to_left(service, signed_in, width):
+    write = remember(service)
+    page = signed_in(ACTIVITY, viewport={"width": width, "height": 900})
+    page.keyboard.press("Control+k")
+    page.get_by_label("Command or search").fill("right to left")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    expect(row_of(page, write)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_write_is_listed_with_its_state_and_its_result(service, signed_in):
+    write = remember(service)
+    page = signed_in(ACTIVITY)
+    expect(row_of(page, write)).to_contain_text("ingested")
+    expect(row_of(page, write)).to_contain_text("1 new")
+
+
+def test_a_new_write_appears_by_itself(service, signed_in):
+    page = signed_in(ACTIVITY)
+    expect_activity(page)
+    expect(row_of(page, remember(service))).to_contain_text("ingested")
+
+
+def test_a_write_of_this_tab_is_listed(signed_in):
+    term = f"term-{uuid.uuid4().hex[:8]}"
+    page = signed_in("/n/demo/vocabulary")
+    page.get_by_role("button", name="Teach a term").click()
+    page.get_by_label("Term").last.fill(term)
+    page.get_by_label("Definition").fill("What it means.")
+    with page.expect_response(lambda response: response.request.method == "POST") as sent:
+        page.get_by_role("button", name="Teach", exact=True).click()
+    write = sent.value.json()["id"]
+    expect(page.get_by_role("row").filter(has_text=term)).to_be_visible()
+    page.evaluate("place => { location.hash = place }", ACTIVITY)
+    expect(row_of(page, write)).to_contain_text("ingested")
+
+
+def test_a_write_is_followed_by_its_id(service, signed_in):
+    service.call("POST", "/v1/namespaces", {"name": "elsewhere"})
+    write = remember(service, "elsewhere")
+    page = signed_in(ACTIVITY)
+    page.get_by_label("Id of a write").fill(write.lower())
+    page.get_by_role("button", name="Follow").click()
+    expect(page.get_by_role("heading", name=f"Write {write}")).to_be_visible()
+    expect(page.get_by_role("heading", name="New (1)")).to_be_visible()
+    made = service.call("GET", f"/v1/writes/{write}")["made"][0]
+    expect(page.get_by_role("link", name=made)).to_have_attribute("href", f"#/n/elsewhere/memory/{made}")
+
+
+def test_the_followed_write_is_in_the_address(service, signed_in):
+    write = remember(service)
+    page = signed_in(ACTIVITY)
+    row_of(page, write).get_by_role("link").click()
+    expect(page.get_by_role("heading", name=f"Write {write}")).to_be_visible()
+    assert parse_qs(urlsplit(page.url).fragment.partition("?")[2])["write"] == [write]
+    page.go_back()
+    expect(page.get_by_role("heading", name=f"Write {write}")).to_have_count(0)
+
+
+def test_an_unknown_write_is_reported(signed_in):
+    page = signed_in(f"{ACTIVITY}?write=01AAAAAAAAAAAAAAAAAAAAAAAA")
+    expect(page.get_by_text("This write is not known")).to_be_visible()
+
+
+def test_background_jobs_are_listed_with_their_states(signed_in):
+    page = signed_in(ACTIVITY)
+    row = page.get_by_role("region", name="Background jobs").get_by_role("row").filter(has_text="Ingestion")
+    expect(row).to_contain_text("active")
+
+
+def test_usage_counts_up_by_itself(service, signed_in):
+    page = signed_in(ACTIVITY)
+    meter = page.get_by_role("img", name=re.compile("^Writes:"))
+    expect(meter).to_be_visible()
+    before = meter.get_attribute("aria-label")
+    remember(service)
+    expect(meter).not_to_have_attribute("aria-label", before)
+
+
+def test_a_failed_update_keeps_the_last_data(signed_in):
+    page = signed_in(ACTIVITY)
+    expect_activity(page)
+    page.route("**/v1/queue", lambda route: route.abort())
+    expect(page.get_by_role("alert").filter(has_text="The last update failed")).to_be_visible()
+    expect_activity(page)
+
+
+def open_with_clock(page: Page) -> list[str]:
+    """Reloads the view with a clock that the test controls. Returns the list of requests for the queue."""
+    requests: list[str] = []
+    page.clock.install()
+    page.reload()
+    expect_activity(page)
+    page.on("request", lambda request: requests.append(request.url) if "/v1/queue" in request.url else None)
+    with page.expect_response("**/v1/queue"):
+        page.clock.run_for(10_000)
+    return requests
+
+
+def test_paused_updates_send_no_requests(signed_in):
+    page = signed_in(ACTIVITY)
+    expect_activity(page)
+    requests = open_with_clock(page)
+    with page.expect_response("**/v1/queue"):
+        page.get_by_role("button", name="Pause updates").click()
+    expect(page.get_by_text("Updates are paused.")).to_be_visible()
+    requests.clear()
+    page.clock.run_for(60_000)
+    page.evaluate("fetch('/health')")
+    assert requests == []
+    with page.expect_response("**/v1/queue"):
+        page.get_by_role("button", name="Resume updates").click()
+
+
+def test_a_hidden_tab_sends_no_requests(signed_in):
+    page = signed_in(ACTIVITY)
+    expect_activity(page)
+    requests = open_with_clock(page)
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.isHidden, configurable: true})")
+    page.evaluate("window.isHidden = true; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_load_state("networkidle")
+    requests.clear()
+    page.clock.run_for(60_000)
+    page.evaluate("fetch('/health')")
+    assert requests == []
+    with page.expect_response("**/v1/queue"):
+        page.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
+
+
+class UnusableModel(BaseHTTPRequestHandler):
+    """A chat model with unusable responses."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        body = json.dumps({"choices": [{"message": {"content": "Lovely weather today."}}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def unusable_model():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), UnusableModel)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def failing_service(start, unusable_model):
+    """A server on which each conversation fails permanently at its first attempt."""
+    settings = {"CUEBASE_MODEL_BASE_URL": unusable_model, "CUEBASE_MODEL_CHAT": "unusable"}
+    return start("serve", CUEBASE_INGESTION_RETRIES="0", **settings)
+
+
+@pytest.fixture
+def dead_letters(failing_service, visit):
+    """Two fresh dead letters: the page that shows them, and their rows."""
+    for letter in failing_service.call("GET", "/v1/queue")["dead_letters"]:
+        failing_service.call("DELETE", f"/v1/dead-letters/{letter['id']}")
+    writes = [remember(failing_service, "default", "") for _ in range(2)]
+    page = visit(failing_service.link(), bypass_csp=True)
+    page.get_by_role("link", name="Activity").click()
+    expect_activity(page)
+    rows = page.get_by_role("region", name="Dead letters").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    return page, rows, writes
+
+
+def test_a_chat_model_that_is_down_is_shown(start, visit):
+    service = start("serve", CUEBASE_MODEL_BASE_URL="http://127.0.0.1:9/v1", CUEBASE_MODEL_CHAT="unreachable")
+    service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": "I like tea very much."}]})
+    page = visit(service.link())
+    page.get_by_role("link", name="Activity").click()
+    expect_activity(page)
+    expect(page.get_by_text("The chat model does not answer")).to_be_visible()
+
+
+def test_dead_letters_show_their_reason_and_are_accessible(dead_letters):
+    page, rows, writes = dead_letters
+    expect(rows.first).to_contain_text(writes[0])
+    expect(rows.first.get_by_role("cell").nth(5)).not_to_be_empty()
+    assert serious_violations(page) == []
+
+
+def test_a_dead_letter_is_retried(dead_letters):
+    page, rows, _ = dead_letters
+    rows.first.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("status")).to_contain_text("Back in the queue")
+    # The model still fails, so the write becomes a dead letter again.
+    expect(rows).to_have_count(2)
+
+
+def test_all_dead_letters_are_retried(dead_letters, failing_service):
+    page, rows, writes = dead_letters
+    before = {each["id"]: each["died_at"] for each in failing_service.call("GET", "/v1/queue")["dead_letters"]}
+    page.get_by_role("button", name="Retry all").click()
+    expect(page.get_by_role("status")).to_contain_text("2 writes are back in the queue")
+    # The model still fails, so each becomes a dead letter again, later than before.
+    for _ in range(2000):
+        after = {each["id"]: each["died_at"] for each in failing_service.call("GET", "/v1/queue")["dead_letters"]}
+        if set(after) == set(writes) and all(after[write] > before[write] for write in writes):
+            break
+    assert set(after) == set(before) == set(writes)
+    assert all(after[write] > before[write] for write in writes)
+    expect(rows).to_have_count(2)
+
+
+def test_a_dead_letter_is_dropped_after_a_confirmation(dead_letters):
+    page, rows, _ = dead_letters
+    rows.first.get_by_role("button", name="Drop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(rows).to_have_count(2)
+    rows.first.get_by_role("button", name="Drop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Drop").click()
+    expect(rows).to_have_count(1)
