@@ -14,6 +14,9 @@ const PAN_STEP = 60;
 /** Movement in pixels from which a press is a drag. */
 const DRAG_MIN = 4;
 const LABEL_LENGTH_MAX = 26;
+/** Lines are labelled while there is space between the nodes. */
+const EDGE_LABELS_MAX = 12;
+const EDGE_LABEL_SCALE_MIN = 0.7;
 const RADIUS = { subject: 11, memory: 7 };
 
 /** What is visible: the place in the middle of the picture, and pixels per unit. */
@@ -124,7 +127,8 @@ export function Picture(props: PictureProps) {
                         const [from, to] = [screen.get(each.from), screen.get(each.to)];
                         if (!from || !to) return null;
                         const isNear = each.from === selected || each.to === selected;
-                        const isLabelled = isNear && near.size <= 12;
+                        const isLabelled =
+                            isNear && near.size <= EDGE_LABELS_MAX && camera.scale >= EDGE_LABEL_SCALE_MIN;
                         return (
                             <g key={`${each.from} ${each.to}`} class={isNear ? "edge near" : "edge"}>
                                 <line x1={from.x} y1={from.y} x2={to.x} y2={to.y} />
