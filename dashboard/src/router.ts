@@ -94,8 +94,12 @@ export const link = {
   search: (namespace: string, q: string) => href("search", namespace, "", new URLSearchParams({ q })),
   memory: (namespace: string, path: string) => href("memory", namespace, path),
   memories: (namespace: string, path = "") => href("memories", namespace, path),
-  graph: (namespace: string, path = "") => href("graph", namespace, path),
+  subject: (namespace: string, subject: string) => href("people", namespace, subject),
+  /** The graph around a memory. */
+  graph: (namespace: string, path: string) => href("graph", namespace, path),
   conversation: (namespace: string, id: string) => href("conversations", namespace, id),
+  /** An ingested conversation, by the id of its write. */
+  source: (namespace: string, write: string) => href("conversations", namespace, `source/${write}`),
 };
 
 /** Decodes a text. Returns it unchanged if its percent signs are invalid, since links in memories are not trusted. */

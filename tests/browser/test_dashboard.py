@@ -19,7 +19,7 @@ VIEWS = {
     "memories": (f"{DEMO}/memories", "Memories"),
     "activity": (f"{DEMO}/activity", "Activity"),
     "search": (f"{DEMO}/search?q=When+did+Priya+break+her+wrist", "Search"),
-    "graph": (f"{DEMO}/graph", "Graph"),
+    "people": (f"{DEMO}/people", "People and things"),
     "vocabulary": (f"{DEMO}/vocabulary", "Vocabulary"),
     "skills": (f"{DEMO}/skills", "Skills"),
     "conversations": (f"{DEMO}/conversations", "Conversations"),
@@ -286,21 +286,20 @@ def test_an_error_is_shown_in_the_dialog_that_caused_it(signed_in):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_the_graph_can_be_walked_by_keyboard(signed_in):
-    page = signed_in(f"{DEMO}/graph")
+def test_the_graph_can_be_walked_by_keyboard(service, signed_in):
+    path = service.call("GET", "/v1/retrieve?namespace=demo&q=hazelnuts")["hits"][0]["path"]
+    page = signed_in(f"{DEMO}/graph/{path}")
     expect_view(page, "Graph")
-    node = page.locator(".node").first
+    node = page.locator(".node.facts:not(.centre)").first
+    title = node.get_attribute("aria-label").rpartition(",")[0]
     node.focus()
     page.keyboard.press("Enter")
-    title = node.get_attribute("aria-label")
-    expect(page.get_by_role("heading", name=title)).to_be_visible()
-    page.get_by_role("link", name="Center here").click()
-    expect(page.locator(".node.centre")).to_have_attribute("aria-label", title)
-    page.get_by_label("Steps away").select_option("1")
-    expect(page.locator(".node.centre")).to_have_count(1)
+    details = page.get_by_role("region", name="Selected node")
+    expect(details.get_by_role("heading", name=title)).to_be_visible()
+    page.get_by_role("button", name="Center here").click()
+    expect(page.locator(".node.centre")).to_have_attribute("aria-label", f"{title}, facts")
     screenshot(page, "graph-around-light")
-    page.locator(".node.centre").click()
-    page.get_by_role("link", name="Read").click()
+    details.get_by_role("link", name="Read").click()
     expect_view(page, title)
 
 
@@ -342,14 +341,14 @@ def test_a_conversation_is_read_and_rewound(service, signed_in):
     service.call("POST", f"/v1/conversations/{made['id']}/messages", {"messages": messages})
     page = signed_in(f"{DEMO}/conversations")
     page.get_by_role("link", name=made["title"]).click()
-    expect(page.locator(".message")).to_have_count(2)
+    expect(page.locator(".turn")).to_have_count(2)
     screenshot(page, "conversation-light")
-    page.locator(".message").first.get_by_role("button", name="Rewind").click()
+    page.locator(".turn").first.get_by_role("button", name="Rewind").click()
     page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
-    expect(page.locator(".message")).to_have_count(1)
+    expect(page.locator(".turn")).to_have_count(1)
     other = page.get_by_label("Branch").locator("option").last.get_attribute("value")
     page.get_by_label("Branch").select_option(other)
-    expect(page.locator(".message")).to_have_count(2)
+    expect(page.locator(".turn")).to_have_count(2)
     page.get_by_role("button", name="Make active").click()
     expect(page.get_by_role("button", name="Make active")).to_have_count(0)
     page.get_by_role("button", name="Title").click()

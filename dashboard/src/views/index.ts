@@ -42,7 +42,16 @@ const VIEWS: readonly [View, ...View[]] = [
     parent: "memories",
     load: () => import("./memory"),
   },
-  { name: "graph", title: "Graph", scope: "namespace", icon: "graph", load: () => import("./graph") },
+  { name: "people", title: "People and things", scope: "namespace", icon: "graph", load: () => import("./people") },
+  // The graph around a memory. Without one, its address leads to the people and things.
+  {
+    name: "graph",
+    title: "Graph",
+    scope: "namespace",
+    icon: "graph",
+    parent: "people",
+    load: () => import("./graph"),
+  },
   {
     name: "conversations",
     title: "Conversations",

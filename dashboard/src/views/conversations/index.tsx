@@ -1,6 +1,16 @@
-// The view `conversations`, ported from the first dashboard.
+// Conversations: everything that was ingested, and what each message became.
 
-import { port, type Build } from "../../ported/port";
-import build from "../../ported/views/conversations.js";
+import type { ViewProps } from "..";
+import "./conversations.css";
+import { List } from "./list";
+import { Managed } from "./managed";
+import { SourcePage } from "./source";
 
-export default port(build as Build);
+/** Prefix in the path of the address of an ingested conversation; other paths are ids of managed conversations. */
+const SOURCE = "source/";
+
+export default function Conversations({ namespace, rest, query }: ViewProps) {
+    if (rest.startsWith(SOURCE)) return <SourcePage namespace={namespace} id={rest.slice(SOURCE.length)} />;
+    if (rest) return <Managed namespace={namespace} id={rest} branch={query.get("branch")} />;
+    return <List namespace={namespace} query={query} />;
+}
