@@ -10,6 +10,9 @@ use crate::support::{Server, fresh, stdout};
 /// A word that is part of everything in the namespace `theirs`.
 const SECRET: &str = "xylophonegarden";
 
+/// Name of a file in the namespace `theirs`, without its ending.
+const DOCUMENT: &str = "score";
+
 /// Ids of what the owner of the namespace `theirs` stored.
 struct OwnerIds {
     conversation: String,
@@ -33,6 +36,9 @@ fn fill(server: &Server) -> OwnerIds {
     let message = added.body["ids"][0].as_str().expect("an id").to_owned();
     let upload = Client::new().post(format!("{}/v1/media?namespace=theirs&filename={SECRET}", server.url));
     let upload: Value = upload.bearer_auth(&server.key).body(SECRET).send().expect("answers").json().expect("JSON");
+    let file = Client::new().post(format!("{}/v1/documents?namespace=theirs&filename={DOCUMENT}.txt", server.url));
+    let file = file.bearer_auth(&server.key).body(format!("{SECRET} at dawn")).send().expect("answers");
+    assert_eq!(file.status(), 202);
     let source = server.remember("theirs", &[&format!("The {SECRET} closes at dawn too")]);
     server.settle("theirs");
     OwnerIds { conversation, message, media: upload["id"].as_str().expect("an id").to_owned(), source }
@@ -43,6 +49,7 @@ fn fill(server: &Server) -> OwnerIds {
 fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Value>) {
     let id = match path {
         _ if path.contains("media") => &theirs.media,
+        _ if path.contains("documents") => "score-txt",
         // A write and the conversation that it brought have the same id.
         _ if path.contains("sources") || path.contains("writes") => &theirs.source,
         // Dead letters belong to an account, not to a namespace; `tests/dashboard.rs` covers them.
@@ -60,6 +67,7 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
         "/v1/context" => format!("?q={SECRET}&namespace=theirs&admit=all"),
         "/v1/profile" => format!("?subject={SECRET}&namespace=theirs"),
         "/v1/timeline" => format!("?path=facts/{SECRET}/a.md&namespace=theirs"),
+        "/v1/documents" if *method == Method::POST => "?namespace=theirs&filename=a.txt".to_owned(),
         "/v1/vocab" if *method == Method::DELETE => format!("?term={SECRET}&namespace=theirs"),
         "/v1/vocab" => format!("?word={SECRET}&namespace=theirs"),
         "/v1/skills" => format!("?q={SECRET}&namespace=theirs"),
@@ -69,6 +77,8 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
         | "/v1/conversations"
         | "/v1/memories/{*path}"
         | "/v1/media"
+        | "/v1/documents"
+        | "/v1/documents/{id}"
         | "/v1/sources"
         | "/v1/sources/{id}" => "?namespace=theirs".to_owned(),
         _ => String::new(),

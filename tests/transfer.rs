@@ -121,7 +121,7 @@ fn an_invalid_bundle_is_refused_and_leaves_nothing() {
         (write("header.bundle", b"# v2 git bundle\nzz refs/heads/main\n\n"), "names no commit"),
         (partial, "whole history"),
         (hostile, ".git"),
-        (write("other.txt", b"hello"), "neither a git bundle"),
+        (write("other.xyz", b"hello"), "neither a git bundle"),
     ] {
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
         let namespace = format!("n{}", name.split('.').next().expect("a name"));

@@ -287,6 +287,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the documents of a namespace, by id. */
+        get: operations["listDocuments"];
+        put?: never;
+        /**
+         * Store a file of up to 32 MiB as memories, one per passage.
+         * @description PDF, DOCX, HTML, Markdown, plain text and source code, by `content-type` or the ending of `filename`. A passage has the headings above it and its page or line. A file with the id of an earlier one replaces it: only passages that differ change. `GET /v1/writes/{id}` shows how far a long file is.
+         */
+        post: operations["uploadDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Return a document with the memories of its passages. */
+        get: operations["getDocument"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a document with the memories of its passages.
+         * @description Their text stays in the history. `POST /v1/erase` with their paths removes it from there too.
+         */
+        delete: operations["forgetDocument"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/erase": {
         parameters: {
             query?: never;
@@ -898,6 +940,64 @@ export interface components {
             /** @description Canonical form of the term. */
             term: string;
         };
+        /** @description A document in a list. */
+        Document: {
+            /**
+             * Format: date-time
+             * @description When the first of its passages was first written.
+             */
+            created_at: string | null;
+            /** @description Id of the document. */
+            document_id: string;
+            /** @description Name of the document, such as the name of its file. */
+            name: string;
+            /**
+             * Format: uint32
+             * @description Last page with text. Null if the document has no pages.
+             */
+            pages: number | null;
+            /**
+             * Format: uint64
+             * @description Number of its passages, each a memory.
+             */
+            passages: number;
+            /** @description Tags of its passages. */
+            tags: string[];
+            /**
+             * Format: date-time
+             * @description When one of its passages was last written.
+             */
+            updated_at: string | null;
+        };
+        /**
+         * @description Id of a document.
+         * @example handbook-pdf
+         */
+        DocumentId: string;
+        /** @description The place of a memory in the document that it is a passage of. */
+        DocumentPlace: {
+            /** @description Id of the document. */
+            id: string;
+            /**
+             * Format: uint32
+             * @description First line of the passage, from 1. Null if the document is not text.
+             */
+            line: number | null;
+            /** @description Name of the document, such as the name of its file. */
+            name: string;
+            /**
+             * Format: uint32
+             * @description First page of the passage, from 1. Null if the document has no pages.
+             */
+            page: number | null;
+            /**
+             * Format: uint32
+             * @description Position of the passage in the document, from 0.
+             */
+            position: number;
+            /** @description The headings above the passage, outermost first. */
+            titles: string[];
+        };
         /** @description A message that became no memory. */
         DroppedMessage: {
             /**
@@ -927,7 +1027,7 @@ export interface components {
          * @description The error codes of this version, which `docs/reference/errors.md` explains. A later version may add codes.
          * @enum {string}
          */
-        ErrorCode: "above_maximum" | "backup_in_progress" | "below_minimum" | "code_refused" | "dashboard_only" | "forbidden_namespace" | "internal" | "invalid_account" | "invalid_admit" | "invalid_body" | "invalid_current" | "invalid_depth" | "invalid_env" | "invalid_export" | "invalid_id" | "invalid_import" | "invalid_limit" | "invalid_metadata" | "invalid_namespace" | "invalid_parameter" | "invalid_path" | "invalid_score" | "invalid_skill" | "invalid_status" | "invalid_tag" | "invalid_term" | "invalid_tier" | "invalid_time" | "invalid_time_field" | "invalid_timezone" | "invalid_where" | "merchant_not_live" | "missing_query" | "missing_term" | "model_unavailable" | "namespace_damaged" | "namespace_not_found" | "no_answer" | "no_messages" | "no_skills" | "no_terms" | "not_found" | "payload_too_large" | "payment_required" | "provider_unavailable" | "push_not_accepted" | "quota_exceeded" | "rate_limited" | "scoped_key" | "storage_unavailable" | "too_many_messages" | "too_many_skills" | "too_many_terms" | "unknown_plan";
+        ErrorCode: "above_maximum" | "backup_in_progress" | "below_minimum" | "code_refused" | "dashboard_only" | "forbidden_namespace" | "internal" | "invalid_account" | "invalid_admit" | "invalid_body" | "invalid_current" | "invalid_depth" | "invalid_document" | "invalid_env" | "invalid_export" | "invalid_id" | "invalid_import" | "invalid_limit" | "invalid_metadata" | "invalid_namespace" | "invalid_parameter" | "invalid_path" | "invalid_score" | "invalid_skill" | "invalid_status" | "invalid_tag" | "invalid_term" | "invalid_tier" | "invalid_time" | "invalid_time_field" | "invalid_timezone" | "invalid_where" | "merchant_not_live" | "missing_query" | "missing_term" | "model_unavailable" | "namespace_damaged" | "namespace_not_found" | "no_answer" | "no_messages" | "no_skills" | "no_terms" | "not_found" | "payload_too_large" | "payment_required" | "provider_unavailable" | "push_not_accepted" | "quota_exceeded" | "rate_limited" | "scoped_key" | "storage_unavailable" | "too_many_messages" | "too_many_skills" | "too_many_terms" | "unknown_plan";
         /** @description The code and the message of an error. */
         ErrorDetail: {
             /** @description The code, which does not change between versions. */
@@ -1010,6 +1110,8 @@ export interface components {
             cues?: string[];
             /** @description Whether the memory holds: at present, or at the time of `as_of`. */
             current: boolean;
+            /** @description The place in its document. Absent unless the memory is a passage of a document. */
+            document?: components["schemas"]["DocumentPlace"];
             /**
              * Format: date-time
              * @description When the memory expires.
@@ -1248,6 +1350,23 @@ export interface components {
             cosine: number;
             /** @description Text of the cue. Null if some cues of the memory have no vector, since it is not known which ones. */
             text: string | null;
+        };
+        /** @description A passage of a document. */
+        Passage: {
+            /**
+             * Format: uint32
+             * @description First line of the passage, from 1. Null if the document is not text.
+             */
+            line: number | null;
+            /**
+             * Format: uint32
+             * @description First page of the passage, from 1. Null if the document has no pages.
+             */
+            page: number | null;
+            /** @description Path of the memory. */
+            path: string;
+            /** @description The headings above the passage, outermost first. */
+            titles: string[];
         };
         /**
          * @description Path of a memory.
@@ -1515,6 +1634,8 @@ export interface components {
             merged: string[];
             /** @description Namespace of the write. */
             namespace: components["schemas"]["Name"];
+            /** @description How far its worker is: absent unless the write is long and `ingesting`. */
+            progress?: components["schemas"]["WriteProgress"];
             /** @description Paths of existing ones with a new text. */
             rewritten: string[];
             /**
@@ -1523,6 +1644,19 @@ export interface components {
              * @enum {string}
              */
             status: "queued" | "ingesting" | "retrying" | "ingested" | "dead" | "dropped";
+        };
+        /** @description How far the worker of a write is. */
+        WriteProgress: {
+            /**
+             * Format: uint64
+             * @description Passages that are embedded.
+             */
+            done: number;
+            /**
+             * Format: uint64
+             * @description All passages.
+             */
+            total: number;
         };
         /**
          * @description IANA time zone, such as Europe/Paris.
@@ -2534,6 +2668,241 @@ export interface operations {
                          * @constant
                          */
                         retried: true;
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listDocuments: {
+        parameters: {
+            query?: {
+                /** @description Namespace; by default that of the key, otherwise `default`. */
+                namespace?: components["schemas"]["Name"];
+                /** @description A limit above 200 is reduced to 200. */
+                limit?: number;
+                /** @description Id at which the previous page ended. */
+                after?: components["schemas"]["DocumentId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The documents, by id. */
+                        documents: components["schemas"]["Document"][];
+                        /** @description Namespace of the documents. */
+                        namespace: components["schemas"]["Name"];
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
+        };
+    };
+    uploadDocument: {
+        parameters: {
+            query?: {
+                /** @description Namespace; by default that of the key, otherwise `default`. */
+                namespace?: components["schemas"]["Name"];
+                /** @description Name of the file. Required without `document_id`. */
+                filename?: string;
+                /** @description Id of the document; by default made of the name of the file. */
+                document_id?: components["schemas"]["DocumentId"];
+                /** @description Tags of every passage. */
+                tags?: components["schemas"]["QueryTag"][];
+                /** @description Metadata of every passage, as a JSON object. */
+                metadata?: string;
+                /** @description Time that the document is about. */
+                occurred_at?: string;
+                /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
+                wait?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description With `wait`: the write has ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Write"] & {
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            /** @description The file is read, and its passages are durable in the queue. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Id of the document. */
+                        document_id: components["schemas"]["DocumentId"];
+                        /** @description Id of the write. */
+                        id: components["schemas"]["Id"];
+                        /** @description Namespace of the write. */
+                        namespace: components["schemas"]["Name"];
+                        /**
+                         * Format: uint
+                         * @description Number of its passages, each a memory.
+                         */
+                        passages: number;
+                        /**
+                         * @description `accepted`, or the present status of the write if the request waited for it.
+                         * @enum {string}
+                         */
+                        status: "accepted" | "queued" | "ingesting" | "retrying";
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
+        };
+    };
+    getDocument: {
+        parameters: {
+            query?: {
+                /** @description Namespace; by default that of the key, otherwise `default`. */
+                namespace?: components["schemas"]["Name"];
+            };
+            header?: never;
+            path: {
+                id: components["schemas"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description When the first of its passages was first written.
+                         */
+                        created_at: string | null;
+                        /** @description Id of the document. */
+                        document_id: string;
+                        /** @description The memories of its passages, in the order of the document. */
+                        memories: components["schemas"]["Passage"][];
+                        /** @description Name of the document, such as the name of its file. */
+                        name: string;
+                        /** @description Namespace of the document. */
+                        namespace: components["schemas"]["Name"];
+                        /**
+                         * Format: uint32
+                         * @description Last page with text. Null if the document has no pages.
+                         */
+                        pages: number | null;
+                        /**
+                         * Format: uint64
+                         * @description Number of its passages, each a memory.
+                         */
+                        passages: number;
+                        /** @description Tags of its passages. */
+                        tags: string[];
+                        /**
+                         * Format: date-time
+                         * @description When one of its passages was last written.
+                         */
+                        updated_at: string | null;
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
+        };
+    };
+    forgetDocument: {
+        parameters: {
+            query?: {
+                /** @description Namespace; by default that of the key, otherwise `default`. */
+                namespace?: components["schemas"]["Name"];
+                /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
+                wait?: string;
+            };
+            header?: never;
+            path: {
+                id: components["schemas"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With `wait`: the write has ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Write"] & {
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            /** @description The write is durable and in the queue. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Id of the write. */
+                        id: components["schemas"]["Id"];
+                        /** @description Namespace of the write. */
+                        namespace: components["schemas"]["Name"];
+                        /**
+                         * @description `accepted`, or the present status of the write if the request waited for it.
+                         * @enum {string}
+                         */
+                        status: "accepted" | "queued" | "ingesting" | "retrying";
                         warnings?: components["schemas"]["Warnings"];
                     };
                 };

@@ -42,18 +42,20 @@ function Find({ namespace, filter }: { namespace: string; filter: string }) {
         else setQuery({ find: text.trim() });
     }
     return (
-        <form class="card row people-find" role="search" onSubmit={submit}>
-            <input
-                type="search"
-                aria-label="Name"
-                placeholder="Name of a person or thing"
-                autocomplete="off"
-                dir="auto"
-                value={text}
-                onInput={(event) => setText(event.currentTarget.value)}
-            />
-            <button class="primary">Find</button>
-            <button value="profile">Open profile</button>
+        <form class="card people-find" role="search" onSubmit={submit}>
+            <div class="row">
+                <input
+                    type="search"
+                    aria-label="Name"
+                    placeholder="Name of a person or thing"
+                    autocomplete="off"
+                    dir="auto"
+                    value={text}
+                    onInput={(event) => setText(event.currentTarget.value)}
+                />
+                <button class="primary">Find</button>
+                <button value="profile">Open profile</button>
+            </div>
         </form>
     );
 }

@@ -1,1 +1,0 @@
-import{A as e}from"./parts-C9xWd-2-.js";import{n as t}from"./memories-BFeGKRYT.js";var n=e(t);export{n as default};
