@@ -326,7 +326,10 @@ mod tests {
         // Passages change their places.
         assert_eq!(matched(&before, &[c, a]), "=2 =0 ");
         // A section gets more passages.
-        assert_eq!(matched(&[b.clone()], &[passage(&["B"], "x"), b.clone(), passage(&["B"], "y")]), "+ =0 + ");
+        assert_eq!(
+            matched(std::slice::from_ref(&b), &[passage(&["B"], "x"), b.clone(), passage(&["B"], "y")]),
+            "+ =0 + "
+        );
     }
 
     #[test]

@@ -265,7 +265,7 @@ def test_selected_memories_are_tagged(service, namespace, signed_in):
     page.get_by_role("button", name="Save tags").click()
     expect(page.get_by_text("Tagged 1 memory")).to_be_visible()
     memory = service.call("GET", f"/v1/memories/facts/x/a.md?namespace={namespace}&detail=full")
-    assert memory["user_tags"] == ["stays", "new"] and "Which one?" in memory["cues"]
+    assert memory["user_tags"] == ["new", "stays"] and "Which one?" in memory["cues"]
 
 
 def saved(page: Page, button: str) -> str:

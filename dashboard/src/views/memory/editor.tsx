@@ -1,6 +1,6 @@
 // The editor of a memory, with a preview. Changes that are not saved are kept until they are discarded.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type Schemas } from "../../api";
 import { Field, Markdown, confirmAction, splitTitle, toast } from "../../parts";
 import { invalidate } from "../../request";
@@ -32,7 +32,11 @@ export function Editor(props: { namespace: string; memory: Schemas["Hit"]; onClo
     const [isPreview, setPreview] = useState(false);
     const [isSaving, setSaving] = useState(false);
     const [problem, setProblem] = useState<string | null>(null);
+    const content = useRef<HTMLTextAreaElement>(null);
     const isChanged = JSON.stringify(draft) !== JSON.stringify(saved);
+
+    // A browser follows `autofocus` only while a page loads and in a dialog.
+    useEffect(() => content.current?.focus(), [isPreview]);
 
     useEffect(() => {
         if (!isChanged) return undefined;
@@ -86,7 +90,7 @@ export function Editor(props: { namespace: string; memory: Schemas["Hit"]; onClo
                         <textarea
                             {...field}
                             required
-                            autoFocus
+                            ref={content}
                             rows={14}
                             dir="auto"
                             value={draft.content}
