@@ -71,7 +71,7 @@ fn parse_id(text: &str) -> Result<DocumentId> {
     text.parse().map_err(|error: cuebase_storage::Error| Error::invalid(ErrorCode::InvalidId, error.to_string()))
 }
 
-/// Returns the id in the path. A text that is no id is that of no document.
+/// Returns the id in the path. No document has an id that is not valid.
 fn id_in_path(request: &AuthenticatedRequest) -> Result<DocumentId> {
     let text = request.parameter(0);
     text.parse().map_err(|_| Error::not_found(ErrorCode::NotFound, format!("no document has the id {text}")))

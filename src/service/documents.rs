@@ -1,7 +1,7 @@
 //! Documents: files in passages. [`Intake`] accepts and removes them, [`Reads`] lists them.
 //!
-//! A document is no record of its own: it is the memories whose front matter names it, so that history, export and push
-//! need nothing further for it.
+//! A document has no record. It consists of the memories whose front matter names it, so history, export and push work
+//! for it as for every memory.
 
 use std::collections::BTreeMap;
 

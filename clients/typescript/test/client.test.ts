@@ -319,7 +319,7 @@ test("documents are listed by id and forgotten", async () => {
   assert.deepEqual((await all(client.documents({ namespace }))).map((each) => each.document_id), ["anchor"]);
 });
 
-test("a file that is no document is refused", async () => {
+test("a file that cannot be read is refused", async () => {
   const namespace = await fresh();
   const refused: [string | Uint8Array, cuebase.DocumentOptions, string][] = [
     [new Uint8Array([137, 80, 78, 71]), { filename: "dot.png" }, "invalid_document"],

@@ -1,7 +1,7 @@
 // Rendering of untrusted markdown.
 //
 // The parser's tokens become nodes of the page one kind at a time, and every text becomes a text node. Markup in a memory
-// is therefore shown as text, and there is no step at which a string is parsed as HTML into the page. Pictures are shown
+// is therefore shown as text: no string is ever parsed as HTML into the page. Pictures are shown
 // as their description, since a picture of another server would report the reader.
 
 import { Marked, type Token, type Tokens } from "marked";

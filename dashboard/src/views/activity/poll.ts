@@ -14,7 +14,7 @@ const UNKNOWN_STATUSES: readonly number[] = [400, 403, 404];
 /** Whether the user has paused the updates. */
 export const isPaused = signal(false);
 
-/** Runs a function at once and then at an interval, while the tab is visible. A run that still goes on is aborted. */
+/** Runs a function at once and then at an interval, while the tab is visible. A run that has not ended is aborted. */
 function useTicks(run: (abort: AbortSignal) => Promise<void>, interval: number, key: string): () => void {
   const [round, setRound] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What is known about a memory besides its text: its place in a document, its times, tags and metadata, and its claims.
+// What is known about a memory in addition to its text: its place in a document, its times, tags and metadata, and its claims.
 
 import type { ResponseOf, Schemas } from "../../api";
 import { Day, Tag, Tags, Time } from "../../parts";
