@@ -163,7 +163,8 @@ def test_directories_lead_to_their_memories_and_back(signed_in):
     directories.get_by_role("link", name="2026-03").click()
     expect(rows(page)).to_have_count(1)
     page.get_by_role("navigation", name="Path").get_by_role("link", name="demo").click()
-    expect(page.get_by_text("1–11 of 11 memories")).to_be_visible()
+    # Other tests write to the namespace, too.
+    expect(page.get_by_text(re.compile(r"^1–\d+ of \d+ memories$"))).to_be_visible()
 
 
 def test_the_list_is_ordered_by_title(service, namespace, signed_in):
@@ -174,10 +175,11 @@ def test_the_list_is_ordered_by_title(service, namespace, signed_in):
     expect(page.locator(".memory-text > a")).to_have_text(["Ash", "Cedar 9", "Cedar 10"])
 
 
-def test_the_oldest_memories_come_first_on_request(signed_in):
-    page = signed_in(LIST + "?by=occurred&order=oldest")
-    expect(page.locator(".memory-time time").first).to_have_text("1 Jan 2024")
-    expect(page.locator(".memory-time time").last).to_have_text("2 Aug 2026")
+def test_the_oldest_memories_come_first_on_request(service, namespace, signed_in):
+    for name, day in [("b", "2026-08-02"), ("a", "2024-01-01"), ("c", "2025-03-04")]:
+        write(service, namespace, f"facts/x/{name}.md", f"# {name}\n", occurred_at=day)
+    page = signed_in(f"/n/{namespace}/memories?by=occurred&order=oldest")
+    expect(page.locator(".memory-time time")).to_have_text(["1 Jan 2024", "4 Mar 2025", "2 Aug 2026"])
 
 
 def test_a_page_has_a_bounded_number_of_rows(many, signed_in):

@@ -66,7 +66,7 @@ export function Picture(props: PictureProps) {
         if (!place) return;
         const { x, y } = toScreen(place);
         if (x < 20 || y < 20 || x > size.width - 20 || y > size.height - 30)
-            setCamera({ ...place, scale: camera.scale });
+            setCamera((before) => ({ ...place, scale: before.scale }));
     }
     function zoom(factor: number): void {
         setCamera((before) => ({ ...before, scale: clampScale(before.scale * factor) }));
