@@ -8,8 +8,9 @@ for library in "$target"/release/build/librocksdb-sys-*/out/librocksdb.a; do
     [ ! -e "$library" ] || exit 0
 done
 
-# Measured: 52 to 55 minutes of processor time, and 2.3 GiB of disk with all tests. The rest is a margin.
-cpu_minutes=55
+# Measured: 28 minutes of processor time (docs/internals/build.md), and 2.3 GiB of disk with all tests. The rest is a
+# margin.
+cpu_minutes=30
 disk_mib=4096
 
 # The target directory may not exist yet.
@@ -30,9 +31,9 @@ echo "Building Cuebase: the first build compiles RocksDB and takes about $cpu_mi
     "this machine (cores: $cores); later builds take seconds to minutes." >&2
 echo "It needs $((disk_mib / 1024)) GiB of disk for $target ($((free_mib / 1024)) GiB are free)." >&2
 
-# Measured: a compiler process takes up to 0.9 GiB for a file of RocksDB, and 1.6 GiB for Cuebase itself. Free memory
-# can be read on Linux only.
-memory_mib=$((1024 + 1024 * cores))
+# Measured: a compiler process takes up to 1.4 GiB for a group of RocksDB's files, and 1.6 GiB for Cuebase itself. Free
+# memory can be read on Linux only.
+memory_mib=$((1024 + 1400 * cores))
 [ -r /proc/meminfo ] || exit 0
 available_mib="$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)"
 if [ "$available_mib" -lt "$memory_mib" ]; then

@@ -57,11 +57,11 @@ def test_too_little_disk_space_is_refused_with_a_remedy(machine):
     assert "Building Cuebase" not in done.stderr
 
 
-@pytest.mark.parametrize("cores, minutes", [(1, 57), (2, 29), (8, 8)])
+@pytest.mark.parametrize("cores, minutes", [(1, 32), (2, 17), (8, 5)])
 def test_the_first_build_prints_its_expected_duration(machine, cores, minutes):
     done = machine.disk(20_000).cores(cores).run("first-build.sh")
     assert done.returncode == 0 and done.stdout == ""
-    assert "the first build compiles RocksDB and takes about 55 CPU-minutes" in done.stderr
+    assert "the first build compiles RocksDB and takes about 30 CPU-minutes" in done.stderr
     assert f"about {minutes} minutes on this machine (cores: {cores})" in done.stderr
     assert f"for {machine.target} (19 GiB are free)" in done.stderr
 
