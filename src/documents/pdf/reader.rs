@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use anyhow::Context;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pdf_extract::Document;
 
 use super::characters::LineCollector;
@@ -15,10 +15,9 @@ use super::protocol::{ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, SECONDS_MAX};
 ///
 /// If the limits cannot be set, or input or output fails.
 pub fn run() -> anyhow::Result<u8> {
-    setrlimit(Resource::RLIMIT_CPU, SECONDS_MAX, SECONDS_MAX).context("limit of processor time")?;
-    let memory = MEMORY_MIB_MAX << 20;
-    setrlimit(Resource::RLIMIT_AS, memory, memory).context("limit of memory")?;
-    setrlimit(Resource::RLIMIT_CORE, 0, 0).context("limit of core dumps")?;
+    limit(Resource::RLIMIT_CPU, SECONDS_MAX).context("limit of processor time")?;
+    limit(Resource::RLIMIT_AS, MEMORY_MIB_MAX << 20).context("limit of memory")?;
+    limit(Resource::RLIMIT_CORE, 0).context("limit of core dumps")?;
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes)?;
     let mut document = match Document::load_mem(&bytes) {
@@ -41,4 +40,11 @@ pub fn run() -> anyhow::Result<u8> {
     serde_json::to_writer(&mut output, &collector.lines)?;
     output.flush()?;
     Ok(0)
+}
+
+/// Sets a limit of this process. A lower one of the system stays.
+fn limit(resource: Resource, most: u64) -> nix::Result<()> {
+    let (_, hard) = getrlimit(resource)?;
+    let most = most.min(hard);
+    setrlimit(resource, most, most)
 }
