@@ -451,6 +451,8 @@ def test_an_expired_session_asks_to_sign_in_again(service, visit):
 
 def test_the_dashboard_is_usable_by_keyboard(signed_in):
     page = signed_in(f"{DEMO}/search")
+    # The key belongs to the view, which is loaded after the frame.
+    expect(page.get_by_label("Query")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_label("Query")).to_be_focused()
     page.keyboard.type("What is Jonas allergic to?")
