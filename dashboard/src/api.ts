@@ -91,7 +91,8 @@ export async function send<T>(
   let answer: unknown;
   try {
     response = await fetch(url, request);
-    answer = await response.json().catch(() => ({}));
+    // Also fails when the request is aborted or cut off while its body arrives.
+    answer = parseJson(await response.text());
   } catch {
     if (signal?.aborted) return failure(0, "aborted", "The request was aborted.");
     return failure(0, "unreachable", "The server does not respond. Check that it is running, then try again.");
@@ -101,6 +102,15 @@ export async function send<T>(
     return { ok: true, value: answer as T };
   }
   return { ok: false, error: readError(response.status, answer, token) };
+}
+
+/** Returns the value of a JSON text; an empty object if it is none, as in the error page of a proxy. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
 }
 
 function failure<T>(status: number, code: string, message: string): Result<T> {

@@ -212,3 +212,31 @@ def test_conversations_fit_from_right_to_left(outcomes, signed_in, width):
     first, main = turn(page, 0).bounding_box(), page.locator("main").bounding_box()
     assert first["x"] - main["x"] < main["width"] / 4
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_view_that_is_left_while_a_response_arrives_has_no_error(service, signed_in):
+    made = service.call("POST", "/v1/conversations", {"namespace": "demo", "title": unique_name("left")})
+    message = {"role": "user", "content": "My bicycle is blue."}
+    service.call("POST", f"/v1/conversations/{made['id']}/messages", {"messages": [message]})
+    page = signed_in("/demo/conversations")
+    page.get_by_role("link", name=made["title"]).wait_for()
+    # The head of each response arrives; its body never does.
+    page.evaluate(
+        """() => {
+            const send = window.fetch;
+            window.fetch = async (url, options) => {
+                if (!String(url).includes("/v1/sources/")) return send(url, options);
+                const start = body => options.signal.addEventListener("abort", () => {
+                    body.error(options.signal.reason);
+                    window.aborted = true;
+                });
+                window.waiting = true;
+                return new Response(new ReadableStream({ start }));
+            };
+        }"""
+    )
+    page.get_by_role("link", name=made["title"]).click()
+    page.wait_for_function("window.waiting")
+    page.get_by_role("link", name="All conversations").click()
+    page.wait_for_function("window.aborted")
+    expect(page.get_by_role("link", name=made["title"])).to_be_visible()
