@@ -67,6 +67,7 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
         "/v1/context" => format!("?q={SECRET}&namespace=theirs&admit=all"),
         "/v1/profile" => format!("?subject={SECRET}&namespace=theirs"),
         "/v1/timeline" => format!("?path=facts/{SECRET}/a.md&namespace=theirs"),
+        "/v1/memories" if *method == Method::GET => "?namespace=theirs".to_owned(),
         "/v1/documents" if *method == Method::POST => "?namespace=theirs&filename=a.txt".to_owned(),
         "/v1/vocab" if *method == Method::DELETE => format!("?term={SECRET}&namespace=theirs"),
         "/v1/vocab" => format!("?word={SECRET}&namespace=theirs"),
@@ -80,6 +81,8 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
         | "/v1/documents"
         | "/v1/documents/{id}"
         | "/v1/sources"
+        | "/v1/facets"
+        | "/v1/writes"
         | "/v1/sources/{id}" => "?namespace=theirs".to_owned(),
         _ => String::new(),
     };

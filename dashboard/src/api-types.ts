@@ -369,6 +369,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the memories of a namespace by day, tag and topic.
+         * @description The filters are those of `GET /v1/memories`. Days begin and end in `timezone`.
+         */
+        get: operations["facets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/graph": {
         parameters: {
             query?: never;
@@ -482,7 +502,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the memories of a namespace in pages.
+         * @description Writes between two requests move the later pages. Every score is 1. For memories that answer a question, use `GET /v1/retrieve`.
+         */
+        get: operations["listMemories"];
         put?: never;
         /**
          * Accept a conversation, from which memories are extracted in the background.
@@ -679,6 +703,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Return the requests of the account over the last day, how well its retrievals found something, and the state of storage and models.
+         * @description The day is kept in memory: it begins with the start of the server. A server with more than 32 active accounts keeps the days of those that sent requests last. Times are within 5 % of the measured ones. Not for keys with a namespace.
+         */
+        get: operations["statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/timeline": {
         parameters: {
             query?: never;
@@ -778,6 +822,26 @@ export interface paths {
         };
         /** Return the account and the kind of the credential. */
         get: operations["whoami"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/writes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accepted writes with their states, newest first.
+         * @description Writes are kept for 14 days after their acceptance. A key that is limited to a namespace sees only the writes of its namespace. A page may have fewer writes than `limit` although `next` is set, because a filter reads a limited number of writes.
+         */
+        get: operations["listWrites"];
         put?: never;
         post?: never;
         delete?: never;
@@ -912,6 +976,19 @@ export interface components {
             title: string;
             /** @description Time of the last change. */
             updated_at: components["schemas"]["Time"];
+        };
+        /** @description The memories of a day. */
+        DayFacet: {
+            /**
+             * Format: date
+             * @description The day in `timezone`.
+             */
+            day: string;
+            /**
+             * Format: uint64
+             * @description Number of memories.
+             */
+            memories: number;
         };
         /** @description A write that failed permanently. */
         DeadLetter: {
@@ -1196,6 +1273,41 @@ export interface components {
         };
         /** @description ULID. Ids sort by creation time. */
         Id: string;
+        /** @description The requests and retrievals of an interval. */
+        Interval: {
+            /** @description Begin of the interval. */
+            at: components["schemas"]["Time"];
+            /**
+             * Format: uint64
+             * @description Those without an admitted hit.
+             */
+            empty: number;
+            /**
+             * Format: uint64
+             * @description Those that were answered with a status of 500 or above.
+             */
+            errors: number;
+            /**
+             * Format: double
+             * @description Time within which half of the requests were answered, in milliseconds. Null without a request.
+             */
+            p50_ms: number | null;
+            /**
+             * Format: double
+             * @description Time within which 99 % of the requests were answered, in milliseconds. Null without a request.
+             */
+            p99_ms: number | null;
+            /**
+             * Format: uint64
+             * @description Number of requests.
+             */
+            requests: number;
+            /**
+             * Format: uint64
+             * @description Number of retrievals with a query.
+             */
+            retrievals: number;
+        };
         /** @description A background job of the server. */
         Job: {
             /**
@@ -1313,6 +1425,22 @@ export interface components {
              */
             writes: number;
         };
+        /** @description A model. */
+        Model: {
+            /** @description Name of the model. Null if there is none. */
+            name: string | null;
+            /**
+             * @description `embedding`, or `chat`.
+             * @enum {string}
+             */
+            role: "embedding" | "chat";
+            /**
+             * @description `ready`; `behind` while memories of the account wait for vectors; `unavailable` while conversations wait for the
+             *     model; `off` if none is set up.
+             * @enum {string}
+             */
+            state: "ready" | "behind" | "unavailable" | "off";
+        };
         /**
          * @description Name of a namespace.
          * @example default
@@ -1417,6 +1545,44 @@ export interface components {
             /** @description The text that the link stands in. */
             snippet: string;
         };
+        /** @description Requests and how long they took. */
+        RequestSums: {
+            /**
+             * Format: uint64
+             * @description Number of requests.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description Those that were answered with a status of 500 or above.
+             */
+            errors: number;
+            /**
+             * Format: double
+             * @description Time within which half of the requests were answered, in milliseconds. Null without a request.
+             */
+            p50_ms: number | null;
+            /**
+             * Format: double
+             * @description Time within which 99 % of the requests were answered, in milliseconds. Null without a request.
+             */
+            p99_ms: number | null;
+        };
+        /** @description The retrievals of a day. */
+        RetrievalSums: {
+            /**
+             * Format: uint64
+             * @description Number of retrievals.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description Those without an admitted hit, by the `admit` of the request, else by `balanced`.
+             */
+            empty: number;
+            /** @description Those with a hit, by the score of the best one. */
+            top_scores: components["schemas"]["ScoreBin"][];
+        };
         /** @description The body of an error of `GET /v1/retrieve`. */
         RetrieveError: {
             /** @description The code, which does not change between versions. */
@@ -1443,6 +1609,65 @@ export interface components {
          * @enum {unknown}
          */
         Role: "user" | "assistant" | "system" | "tool";
+        /** @description The requests to a route. */
+        RouteSums: {
+            /**
+             * Format: uint64
+             * @description Number of requests.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description Those that were answered with a status of 500 or above.
+             */
+            errors: number;
+            /** @description The method. */
+            method: string;
+            /**
+             * Format: double
+             * @description Time within which half of the requests were answered, in milliseconds. Null without a request.
+             */
+            p50_ms: number | null;
+            /**
+             * Format: double
+             * @description Time within which 99 % of the requests were answered, in milliseconds. Null without a request.
+             */
+            p99_ms: number | null;
+            /** @description The path with the names of its parameters. */
+            route: string;
+        };
+        /** @description The number of retrievals whose best score is in a range. */
+        ScoreBin: {
+            /**
+             * Format: uint64
+             * @description Number of retrievals.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description Lowest score.
+             */
+            from: number;
+            /**
+             * Format: double
+             * @description Upper bound of the scores. The last bin includes it.
+             */
+            to: number;
+        };
+        /** @description Who sent a write. */
+        Sender: {
+            /** @description Id of the key. */
+            key: components["schemas"]["KeyId"];
+            /** @constant */
+            kind: "key";
+            /** @description Name of the key. Null if it is not known. */
+            name: string | null;
+        } | {
+            /** @description Email address. Null if it is not known. */
+            email: string | null;
+            /** @constant */
+            kind: "session";
+        };
         /** @description A skill as the API shows it. */
         Skill: {
             /** @description Body of the memory, as markdown. */
@@ -1497,6 +1722,34 @@ export interface components {
             occurred_at?: string;
             role: components["schemas"]["Role"];
         };
+        /** @description What is stored for the account. */
+        Storage: {
+            /**
+             * Format: uint
+             * @description Number of namespaces of the account that are damaged.
+             */
+            damaged_namespaces: number;
+            /**
+             * Format: uint64
+             * @description Free space of the disk, rounded down to GiB. Null if the system does not report it.
+             */
+            disk_free_bytes: number | null;
+            /**
+             * Format: uint64
+             * @description Size of the disk, rounded down to GiB. Null if the system does not report it.
+             */
+            disk_total_bytes: number | null;
+            /**
+             * Format: uint64
+             * @description Number of memories in them.
+             */
+            memories: number;
+            /**
+             * Format: uint
+             * @description Number of namespaces of the account.
+             */
+            namespaces: number;
+        };
         /** @description Values to filter by with `where`. */
         StoredMetadata: {
             [key: string]: string | number | boolean;
@@ -1505,6 +1758,16 @@ export interface components {
         Surface: string;
         /** @description Letters of any script, digits, space and `- _ . : / # @`. Stored in lower case. */
         Tag: string;
+        /** @description The memories with a tag. */
+        TagFacet: {
+            /**
+             * Format: uint64
+             * @description Number of memories.
+             */
+            memories: number;
+            /** @description The tag. */
+            tag: string;
+        };
         /** @description Tags of a memory. */
         Tags: components["schemas"]["Tag"][] | null;
         /** @description A term of the vocabulary. */
@@ -1572,6 +1835,21 @@ export interface components {
              */
             updated_at: string | null;
         };
+        /** @description The memories of a topic. */
+        TopicFacet: {
+            /**
+             * Format: uint64
+             * @description Number of memories.
+             */
+            memories: number;
+            /**
+             * @description Name of the tier.
+             * @enum {string}
+             */
+            tier: "facts" | "incidents" | "rules" | "skills";
+            /** @description Name of the directory; empty for memories directly in the tier. */
+            topic: string;
+        };
         Transaction: {
             /**
              * Format: int64
@@ -1638,6 +1916,8 @@ export interface components {
             progress?: components["schemas"]["WriteProgress"];
             /** @description Paths of existing ones with a new text. */
             rewritten: string[];
+            /** @description Who sent the write: only for a dashboard session, and absent if it is not known. */
+            sender?: components["schemas"]["Sender"];
             /**
              * @description `queued`; `ingesting` while a worker has it; `retrying` after a failed attempt; `ingested`; `dead` after the
              *     last failed attempt; `dropped` after its namespace was deleted or its dead letter was dropped.
@@ -3062,6 +3342,66 @@ export interface operations {
             503: components["responses"]["Busy"];
         };
     };
+    facets: {
+        parameters: {
+            query?: {
+                /** @description Namespace; by default that of the key, otherwise `default`. */
+                namespace?: components["schemas"]["Name"];
+                tiers?: components["schemas"]["Tier"][];
+                /** @description Directories. Only memories below one of them are returned. */
+                paths?: components["schemas"]["Folder"][];
+                /** @description Tags. Only memories with at least one of them are returned. */
+                tags?: components["schemas"]["QueryTag"][];
+                tags_all?: components["schemas"]["QueryTag"][];
+                /** @description Conditions on the metadata, one per parameter. Only memories that meet all of them are returned. */
+                where?: components["schemas"]["Condition"][];
+                since?: components["schemas"]["QueryTime"];
+                /** @description Latest time. A date includes its whole day. */
+                until?: components["schemas"]["QueryTime"];
+                time_field?: "occurred" | "created" | "updated";
+                timezone?: components["schemas"]["QueryZone"];
+                /** @description Time to answer as of: later memories are left out, and `current` is judged at that time. */
+                as_of?: components["schemas"]["QueryTime"];
+                /** @description `only` leaves out memories that no longer hold. `first` means the same as `any`. */
+                current?: "first" | "only" | "any";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Memories by the day of `time_field`, latest first. Days without a memory are left out. */
+                        days: components["schemas"]["DayFacet"][];
+                        /** @description Memories by tag, most frequent first; up to 500 tags. */
+                        tags: components["schemas"]["TagFacet"][];
+                        /** @description Memories by tier and topic, sorted by both. */
+                        topics: components["schemas"]["TopicFacet"][];
+                        /**
+                         * Format: uint
+                         * @description Number of memories that meet the filters.
+                         */
+                        total: number;
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
+        };
+    };
     graph: {
         parameters: {
             query?: {
@@ -3344,6 +3684,70 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             403: components["responses"]["Forbidden"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
+        };
+    };
+    listMemories: {
+        parameters: {
+            query?: {
+                /** @description Namespace; by default that of the key, otherwise `default`. */
+                namespace?: components["schemas"]["Name"];
+                tiers?: components["schemas"]["Tier"][];
+                /** @description Directories. Only memories below one of them are returned. */
+                paths?: components["schemas"]["Folder"][];
+                /** @description Tags. Only memories with at least one of them are returned. */
+                tags?: components["schemas"]["QueryTag"][];
+                tags_all?: components["schemas"]["QueryTag"][];
+                /** @description Conditions on the metadata, one per parameter. Only memories that meet all of them are returned. */
+                where?: components["schemas"]["Condition"][];
+                since?: components["schemas"]["QueryTime"];
+                /** @description Latest time. A date includes its whole day. */
+                until?: components["schemas"]["QueryTime"];
+                time_field?: "occurred" | "created" | "updated";
+                timezone?: components["schemas"]["QueryZone"];
+                /** @description Time to answer as of: later memories are left out, and `current` is judged at that time. */
+                as_of?: components["schemas"]["QueryTime"];
+                /** @description `only` leaves out memories that no longer hold. `first` means the same as `any`. */
+                current?: "first" | "only" | "any";
+                /** @description `newest` and `oldest` are by `time_field`; memories without that time come last. */
+                order?: "newest" | "oldest" | "title";
+                /** @description Number of memories before the page. */
+                offset?: number;
+                /** @description A limit above 200 is reduced to 200. */
+                limit?: number;
+                /** @description `full` adds revisions, the last diff, relations, cues and sources. */
+                detail?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The memories of the page. Every score is 1. */
+                        memories: components["schemas"]["Hit"][];
+                        /**
+                         * Format: uint
+                         * @description Number of memories that meet the filters.
+                         */
+                        total: number;
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Busy"];
         };
@@ -4165,6 +4569,52 @@ export interface operations {
             503: components["responses"]["Busy"];
         };
     };
+    statistics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: uint64
+                         * @description Length of an interval, in seconds.
+                         */
+                        interval_seconds: number;
+                        /** @description The intervals of the recorded time without a gap, oldest first. */
+                        intervals: components["schemas"]["Interval"][];
+                        /** @description The models. */
+                        models: components["schemas"]["Model"][];
+                        /** @description All requests. */
+                        requests: components["schemas"]["RequestSums"];
+                        /** @description The retrievals with a query: those of `/v1/retrieve`, `/v1/context` and `/v1/answer`. */
+                        retrieval: components["schemas"]["RetrievalSums"];
+                        /** @description The requests by route, most used first. */
+                        routes: components["schemas"]["RouteSums"][];
+                        /** @description Begin of the recorded time. */
+                        since: components["schemas"]["Time"];
+                        /** @description What is stored. */
+                        storage: components["schemas"]["Storage"];
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+        };
+    };
     timeline: {
         parameters: {
             query: {
@@ -4533,6 +4983,47 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
+        };
+    };
+    listWrites: {
+        parameters: {
+            query?: {
+                /** @description Only writes to this namespace are returned. Default: all that the credential opens. */
+                namespace?: components["schemas"]["Name"];
+                /** @description Only writes with one of these statuses are returned. */
+                status?: ("queued" | "ingesting" | "retrying" | "ingested" | "dead" | "dropped")[];
+                /** @description A limit above 200 is reduced to 200. */
+                limit?: number;
+                /** @description `next` of the previous page. */
+                before?: components["schemas"]["Id"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Id to send as `before` for the next page. Null on the last one. */
+                        next: components["schemas"]["Id"] | null;
+                        warnings?: components["schemas"]["Warnings"];
+                        /** @description The writes, newest first. */
+                        writes: components["schemas"]["Write"][];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
         };
     };
     getWrite: {

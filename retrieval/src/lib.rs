@@ -49,7 +49,7 @@ pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
 pub use head::Head;
 pub use index::{Change, Index, IndexSettings, Snapshot, ValidityState};
-pub use listing::{Listed, Listing};
+pub use listing::{Listed, ListedPage, Listing, ListingOrder};
 pub use memory::{Cue, Memory, Millis, Relation, Validity};
 pub use metadata::{Comparison, Condition, MetadataValue, NumberBound};
 pub use profile::{ClaimSubject, ClaimTime, SubjectClaim};

@@ -10,12 +10,27 @@ use crate::hash::PathHash;
 use crate::ids::SlotId;
 use crate::index::{Snapshot, ValidityFilter, ValidityState, allowed_documents};
 use crate::memory::{Memory, Millis};
+use crate::time::UNKNOWN;
 
-/// A request for the memories that a filter accepts, newest first.
+/// The order of a listing, by the filter's time field. Memories without that time come last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListingOrder {
+    /// The latest time first.
+    #[default]
+    NewestFirst,
+    /// The earliest time first.
+    OldestFirst,
+}
+
+/// A request for the memories that a filter accepts.
 #[derive(Clone, Debug)]
 pub struct Listing<'a> {
     /// The conditions that every memory meets.
     pub filter: &'a Filter,
+    /// The order of the memories.
+    pub order: ListingOrder,
+    /// The number of memories that are left out at the beginning.
+    pub offset: usize,
     /// The maximum number of memories.
     pub limit: usize,
     /// The time at which expiry and validity are judged.
@@ -24,6 +39,15 @@ pub struct Listing<'a> {
     pub as_of: Option<Millis>,
     /// Whether memories that do not hold are left out. Otherwise they are listed like all others.
     pub currency: Currency,
+}
+
+/// A part of a listing.
+#[derive(Clone, Debug, Default)]
+pub struct ListedPage {
+    /// The memories from the offset on, up to the limit.
+    pub memories: Vec<Listed>,
+    /// Number of memories that the filter accepts.
+    pub total: usize,
 }
 
 /// A memory of a listing.
@@ -36,9 +60,8 @@ pub struct Listed {
 }
 
 impl Snapshot {
-    /// Returns the memories that a filter accepts, newest first by the filter's time field. Memories without that time
-    /// come last.
-    pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Listed>> {
+    /// Returns memories that a filter accepts.
+    pub fn list(&self, listing: &Listing<'_>) -> Result<ListedPage> {
         let field = listing.filter.time_field;
         let validity = ValidityFilter::new(listing.now, listing.as_of, listing.currency);
         let allowed = allowed_documents(self, listing.filter, &validity, listing.now);
@@ -48,17 +71,30 @@ impl Snapshot {
                 chosen.push((number, document));
             }
         }
-        chosen.sort_unstable_by_key(|(_, document)| (Reverse(document.time(field)), document.path()));
-        chosen.truncate(listing.limit);
-        let mut memories = Vec::with_capacity(chosen.len());
-        for (id, document) in chosen {
+        match listing.order {
+            ListingOrder::NewestFirst => {
+                chosen.sort_unstable_by_key(|(_, document)| (Reverse(document.time(field)), document.path()));
+            }
+            ListingOrder::OldestFirst => chosen.sort_unstable_by_key(|(_, document)| {
+                let time = document.time(field);
+                (time == UNKNOWN, time, document.path())
+            }),
+        }
+        let total = chosen.len();
+        let mut memories = Vec::with_capacity(total.saturating_sub(listing.offset).min(listing.limit));
+        for (id, document) in chosen.into_iter().skip(listing.offset).take(listing.limit) {
             memories.push(Listed { memory: self.memory(document)?, validity: self.validity_state(id, validity.at)? });
         }
         // Ties by path, where the first sort only had its hash.
         memories.sort_by(|Listed { memory: a, .. }, Listed { memory: b, .. }| {
-            field.of(b).cmp(&field.of(a)).then_with(|| a.path.cmp(&b.path))
+            let (a_time, b_time) = (field.of(a), field.of(b));
+            let by_time = match listing.order {
+                ListingOrder::NewestFirst => b_time.cmp(&a_time),
+                ListingOrder::OldestFirst => a_time.is_none().cmp(&b_time.is_none()).then_with(|| a_time.cmp(&b_time)),
+            };
+            by_time.then_with(|| a.path.cmp(&b.path))
         });
-        Ok(memories)
+        Ok(ListedPage { memories, total })
     }
 
     /// Returns every memory, in the order in which they were written.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cuebase_retrieval::{
-    Change, Comparison, Condition, Cue, Currency, Filter, Head, Index, IndexSettings, Listing, Memory, MetadataValue,
-    NumberBound, Relation, TimeField,
+    Change, Comparison, Condition, Cue, Currency, Filter, Head, Index, IndexSettings, Listing, ListingOrder, Memory,
+    MetadataValue, NumberBound, Relation, Snapshot, TimeField,
 };
 use pieces::{Pieces, query};
 use proptest::prelude::*;
@@ -123,6 +123,43 @@ fn expected(model: &BTreeMap<String, Memory>, filter: &Filter) -> Vec<String> {
     model.values().filter(|memory| filter.accepts(memory)).map(|memory| memory.path.clone()).collect()
 }
 
+/// A listing of all memories that a filter accepts.
+fn whole_listing(filter: &Filter) -> Listing<'_> {
+    Listing {
+        filter,
+        order: ListingOrder::NewestFirst,
+        offset: 0,
+        limit: usize::MAX,
+        now: 0,
+        as_of: None,
+        currency: Currency::Any,
+    }
+}
+
+/// Checks that pages of a listing, in both orders, are parts of the whole.
+fn check_pages(snapshot: &Snapshot, filter: &Filter) {
+    for order in [ListingOrder::NewestFirst, ListingOrder::OldestFirst] {
+        let whole = snapshot.list(&Listing { order, ..whole_listing(filter) }).expect("lists");
+        let times: Vec<Option<i64>> =
+            whole.memories.iter().map(|listed| filter.time_field.of(&listed.memory)).collect();
+        match order {
+            ListingOrder::NewestFirst => assert!(times.is_sorted_by(|a, b| a >= b)),
+            ListingOrder::OldestFirst => assert!(times.is_sorted_by_key(|time| (time.is_none(), *time))),
+        }
+        let mut paged = Vec::new();
+        for offset in (0..whole.total).step_by(3) {
+            let page = Listing { order, offset, limit: 3, ..whole_listing(filter) };
+            let page = snapshot.list(&page).expect("lists");
+            assert_eq!(page.total, whole.total);
+            paged.extend(page.memories.into_iter().map(|listed| listed.memory.path));
+        }
+        let mut paths: Vec<String> = whole.memories.into_iter().map(|listed| listed.memory.path).collect();
+        paged.sort();
+        paths.sort();
+        assert_eq!(paged, paths);
+    }
+}
+
 fn check(index: &Index, model: &BTreeMap<String, Memory>) {
     let snapshot = index.published().load_full();
     assert_eq!(snapshot.memory_count(), model.len());
@@ -135,13 +172,15 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
     filters.extend(conditions());
     for filter in &filters {
         let mut listed: Vec<String> = snapshot
-            .list(&Listing { filter, limit: usize::MAX, now: 0, as_of: None, currency: Currency::Any })
+            .list(&whole_listing(filter))
             .expect("lists")
+            .memories
             .into_iter()
             .map(|listed| listed.memory.path)
             .collect();
         listed.sort();
         assert_eq!(listed, expected(model, filter));
+        check_pages(&snapshot, filter);
         for (n, word) in WORDS.iter().enumerate() {
             let vector = vector(n);
             let query = query(word, &vector, filter);

@@ -17,6 +17,8 @@ pub struct Principal {
 pub enum Credential {
     /// An API key. It opens all namespaces of the account unless it is confined to one.
     Key {
+        /// The id of the key.
+        id: String,
         /// The environment of the key.
         env: Environment,
         /// The namespace that the key is confined to.

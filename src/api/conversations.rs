@@ -166,7 +166,9 @@ pub fn append(request: &AuthenticatedRequest) -> Result<Reply> {
     for body in sent.messages.into_iter().flatten() {
         messages.push(NewMessage { body });
     }
-    let added = request.app.conversations.append(&namespace, record.id, branch.as_deref(), messages, ingested)?;
+    let sender = Some(request.sender());
+    let kept = &request.app.conversations;
+    let added = kept.append(&namespace, record.id, branch.as_deref(), messages, ingested, sender)?;
     let ids = added.iter().map(|message| message.id).collect();
     let body = AppendedMessagesView { id: record.id, ids, messages: MessageView::list(&added) };
     Reply::json(StatusCode::CREATED, &body)

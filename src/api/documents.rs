@@ -39,7 +39,7 @@ pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
     let passages = crate::documents::read(&kind, &name, &request.body)?;
     let count = passages.len();
     let document = DocumentDraft { id: id.clone(), name, tags, metadata, occurred, passages };
-    let write = request.app.intake.accept_document(&namespace, document)?;
+    let write = request.app.intake.accept_document(&namespace, document, Some(request.sender()))?;
     Reply::accepted_document(write, &namespace.name, id, count)
 }
 
@@ -112,6 +112,6 @@ pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
 pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.write_namespace()?;
     let id = id_in_path(request)?;
-    let write = request.app.intake.forget_document(&namespace, id)?;
+    let write = request.app.intake.forget_document(&namespace, id, Some(request.sender()))?;
     Reply::accepted(write, &namespace.name)
 }

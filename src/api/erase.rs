@@ -50,6 +50,6 @@ impl EraseRequest {
 pub fn erase(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: EraseRequest = request.json()?;
     let namespace = request.writable_namespace(body.namespace.as_deref())?;
-    let id = request.app.intake.accept_erasure(&namespace, body.selection()?)?;
+    let id = request.app.intake.accept_erasure(&namespace, body.selection()?, Some(request.sender()))?;
     Reply::accepted(id, &namespace.name)
 }

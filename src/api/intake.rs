@@ -15,13 +15,13 @@ pub fn remember(request: &AuthenticatedRequest) -> Result<Reply> {
     let app = &request.app;
     let namespace = app.namespaces.existing(request.account(), &name)?;
     let work = QueuedWork::Conversation { request: conversation };
-    let id = match app.intake.accept(&namespace, work, Some(&request.body), &[]) {
+    let id = match app.intake.accept(&namespace, request.sent(work), Some(&request.body), &[]) {
         // Deleted since its record was read. `default` is created again.
         Err(Error::NamespaceGone) if name.is_default() => {
             let successor = app.namespaces.existing(request.account(), &name)?;
             // The first attempt took the conversation. This case is rare, so it is checked again rather than copied.
             let work = QueuedWork::Conversation { request: body.conversation()? };
-            app.intake.accept(&successor, work, Some(&request.body), &[])?
+            app.intake.accept(&successor, request.sent(work), Some(&request.body), &[])?
         }
         accepted => accepted?,
     };

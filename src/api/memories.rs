@@ -202,7 +202,7 @@ fn invalid_superseded(index: usize, reason: &str) -> Error {
 pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let path = memory_path(request.parameter(0))?;
     let namespace = request.write_namespace()?;
-    let id = request.app.writes.forget(&namespace, &path)?;
+    let id = request.app.writes.forget(&namespace, &path, Some(request.sender()))?;
     Reply::accepted(id, &namespace.name)
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use cuebase_storage::MessageId;
 use serde::Deserialize;
 use serde_json::Number;
 
@@ -67,6 +68,23 @@ impl QueryString {
         }
         let limit = self.number("limit", 1..=usize::MAX, ErrorCode::InvalidLimit)?;
         Ok(limit.unwrap_or(size.default).min(size.max))
+    }
+
+    /// Returns the parameter `before` of a list: the id at which the previous page ended. `listed` names what the id is
+    /// of.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_id` for anything that is not an id.
+    pub fn before(&self, listed: &str) -> Result<Option<MessageId>> {
+        let Some(text) = self.last("before") else { return Ok(None) };
+        match text.parse() {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => {
+                let message = format!("before: {text:?} is not the id of a {listed}");
+                Err(Error::invalid(ErrorCode::InvalidId, message))
+            }
+        }
     }
 
     /// Returns the last value of a parameter that is not empty.

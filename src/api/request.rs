@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::records::{NamespaceRecord, QueuedWork, WriteSender};
 use cuebase_storage::{AccountId, NamespaceName};
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
@@ -19,9 +19,10 @@ use crate::accounts::scope::{Selection, select_namespace};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::gateway::Principal;
+use crate::gateway::{Credential, Principal};
 use crate::memory::fields::Fields;
 use crate::memory::request::{decode, invalid_body};
+use crate::service::intake::NewWrite;
 
 /// A permit under the limit of concurrent retrievals. Empty for requests that are not retrievals.
 #[derive(Default)]
@@ -104,6 +105,19 @@ impl AuthenticatedRequest {
     /// Returns the caller's account.
     pub fn account(&self) -> &AccountId {
         &self.principal.account
+    }
+
+    /// Returns who sends the writes of this request.
+    pub fn sender(&self) -> WriteSender {
+        match &self.principal.credential {
+            Credential::Key { id, .. } => WriteSender::Key { id: id.clone() },
+            Credential::Session { email } => WriteSender::Session { email: email.clone() },
+        }
+    }
+
+    /// Returns a write that the caller sends.
+    pub fn sent(&self, work: QueuedWork) -> NewWrite {
+        NewWrite { work, sender: Some(self.sender()) }
     }
 
     /// Returns the namespace of a read: the `namespace` of the query, else the credential's own.

@@ -177,7 +177,7 @@ impl RetrieveQuery {
 
 impl RetrieveFilter {
     /// Takes the parameters of a query string.
-    fn of(query: &QueryString) -> Self {
+    pub(super) fn of(query: &QueryString) -> Self {
         Self {
             tiers: query.values("tiers"),
             paths: query.values("paths"),
@@ -191,7 +191,7 @@ impl RetrieveFilter {
     }
 
     /// Checks the values.
-    fn checked(&self, zone: &TimeZone) -> Result<Filter> {
+    pub(super) fn checked(&self, zone: &TimeZone) -> Result<Filter> {
         let since = match time("since", self.since.last(), zone)? {
             Some(time) => Some(time.since_ms(zone).ok_or_else(out_of_range)?),
             None => None,
@@ -230,7 +230,7 @@ pub(super) fn as_of(text: Option<&str>, zone: &TimeZone) -> Result<Option<i64>> 
     }
 }
 
-fn currency(name: Option<&str>) -> Result<Currency> {
+pub(super) fn currency(name: Option<&str>) -> Result<Currency> {
     match name {
         None | Some("first") => Ok(Currency::First),
         Some("only") => Ok(Currency::Only),

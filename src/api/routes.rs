@@ -10,8 +10,8 @@ use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::unknown::KnownNames;
 use super::{
-    answer, billing, context, conversations, documents, erase, explain, fields, identity, intake, keys, media,
-    memories, namespaces, profile, queue, retrieve, skills, sources, vocabulary, writes,
+    answer, billing, context, conversations, documents, erase, explain, fields, identity, intake, keys, listing, media,
+    memories, namespaces, profile, queue, retrieve, skills, sources, statistics, vocabulary, writes,
 };
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -247,7 +247,7 @@ const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 57] = {
+pub static ROUTES: [Route; 61] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -264,6 +264,8 @@ pub static ROUTES: [Route; 57] = {
         listing("/v1/namespaces", Any, namespaces::list).with_query(&["after"]),
         route(DELETE, "/v1/namespaces/{name}", WideSession, Free, namespaces::delete),
         route(POST, "/v1/memories", Any, Write, intake::remember).with_query(WAIT).with_body(fields::WRITE),
+        listing("/v1/memories", Any, listing::list).with_query(listing::MEMORIES),
+        listing("/v1/facets", Any, listing::facets).with_query(listing::FACETS),
         route(GET, "/v1/memories/{*path}", Any, Free, memories::get).with_query(MEMORY),
         route(POST, "/v1/memories/{*path}", Any, Write, memories::write)
             .with_query(NAMESPACE)
@@ -315,7 +317,9 @@ pub static ROUTES: [Route; 57] = {
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
         open(GET, "/v1/media/{id}/content", BodyKind::Nothing, Executor::Ordinary, media::content)
             .with_query(&["expires", "signature"]),
+        listing("/v1/writes", Any, writes::list).with_query(&["namespace", "status", "limit", "before"]),
         route(GET, "/v1/writes/{id}", Any, Free, writes::show),
+        route(GET, "/v1/statistics", Wide, Free, statistics::show),
         listing("/v1/queue", Wide, queue::show).with_query(&["limit", "after"]),
         route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
         route(DELETE, "/v1/dead-letters/{id}", WideSession, Free, queue::drop_letter),

@@ -111,7 +111,7 @@ pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
         }
     }
     let namespace = request.writable_namespace(body.namespace.as_deref())?;
-    let (id, paths) = request.app.skills.accept(&namespace, drafts, &request.body)?;
+    let (id, paths) = request.app.skills.accept(&namespace, drafts, &request.body, Some(request.sender()))?;
     Reply::accepted_skills(id, &namespace.name, paths)
 }
 

@@ -1,14 +1,11 @@
 //! `/v1/sources`: accepted conversations, kept after ingestion.
 
-use cuebase_storage::MessageId;
-
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::views::DeletedView;
 use super::views::sources::{SourceMessagesView, SourceView, SourcesView};
-use crate::error::{Error, Result};
-use crate::error_codes::ErrorCode;
+use crate::error::Result;
 use crate::service::sources::SourceFilter;
 
 /// Sources in a page.
@@ -52,15 +49,9 @@ struct ListQuery<'a> {
 impl<'a> ListQuery<'a> {
     fn of(query: &'a QueryString) -> Result<Self> {
         let limit = query.page_limit(PAGE)?;
-        Ok(Self { limit, filter: SourceFilter { session_id: query.get("session_id"), before: before(query)? } })
-    }
-}
-
-/// Returns the id at which the previous page ended.
-fn before(query: &QueryString) -> Result<Option<MessageId>> {
-    let Some(text) = query.last("before") else { return Ok(None) };
-    match text.parse() {
-        Ok(id) => Ok(Some(id)),
-        Err(_) => Err(Error::invalid(ErrorCode::InvalidId, format!("before: {text:?} is not the id of a source"))),
+        Ok(Self {
+            limit,
+            filter: SourceFilter { session_id: query.get("session_id"), before: query.before("source")? },
+        })
     }
 }

@@ -72,7 +72,7 @@ pub fn teach(request: &AuthenticatedRequest) -> Result<Reply> {
     }
     let namespace = request.writable_namespace(body.namespace.as_deref())?;
     let work = QueuedWork::Teach { request: drafts };
-    let id = request.app.intake.accept(&namespace, work, Some(&request.body), &subjects)?;
+    let id = request.app.intake.accept(&namespace, request.sent(work), Some(&request.body), &subjects)?;
     Reply::accepted(id, &namespace.name)
 }
 
@@ -160,6 +160,7 @@ pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.write_namespace()?;
     let subjects: Vec<FingerprintSubject> =
         terms.iter().map(|term| FingerprintSubject::term(&identity(term))).collect();
-    let id = request.app.intake.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
+    let work = request.sent(QueuedWork::ForgetTerms { terms });
+    let id = request.app.intake.accept(&namespace, work, None, &subjects)?;
     Reply::accepted(id, &namespace.name)
 }

@@ -1,15 +1,17 @@
-//! `/v1/writes/{id}`: the state of a write, and the parameter `wait` of requests that are answered when their write is
+//! `/v1/writes`: the state of accepted writes, and the parameter `wait` of requests that are answered when their write is
 //! finished.
 
 use std::time::Duration;
 
-use super::query::QueryString;
+use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::views::writes::WriteView;
+use super::views::writes::{WriteView, WritesView};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::gateway::Credential;
 use crate::memory::request::invalid_body;
+use crate::service::writes::{Write, WriteFilter, WriteStatus};
 
 /// The parameter for the longest time to wait.
 pub const WAIT: &str = "wait";
@@ -18,13 +20,54 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// Characters of a refused value that the error shows.
 const SHOWN_CHARS_MAX: usize = 40;
 
+/// Writes in a page.
+const PAGE: PageSize = PageSize { default: 50, max: 200 };
+
+/// `GET /v1/writes`. A key that is limited to a namespace sees only the writes of its namespace.
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let query = &request.query;
+    let namespace = match (query.get("namespace"), request.principal.scope()) {
+        (None, None) => None,
+        (name, _) => Some(request.readable_namespace(name)?),
+    };
+    let filter = WriteFilter { namespace, statuses: statuses(query)?, before: query.before("write")? };
+    let page = request.app.intake.writes(request.account(), &filter, query.page_limit(PAGE)?)?;
+    let mut writes = Vec::with_capacity(page.writes.len());
+    for write in &page.writes {
+        writes.push(view(request, write));
+    }
+    Reply::ok(&WritesView { writes, next: page.next })
+}
+
+/// Makes the view of a write. Only a session sees its sender, because only a session sees the keys of the account.
+fn view<'a>(request: &AuthenticatedRequest, write: &'a Write) -> WriteView<'a> {
+    match request.principal.credential {
+        Credential::Session { .. } => WriteView::with_sender(write),
+        Credential::Key { .. } => WriteView::of(write),
+    }
+}
+
+/// Returns the statuses that the query asks for; none for all.
+fn statuses(query: &QueryString) -> Result<Vec<WriteStatus>> {
+    let mut statuses = Vec::new();
+    for name in query.list("status") {
+        let Some(status) = WriteStatus::named(&name) else {
+            let names = WriteStatus::NAMES.join(", ");
+            let message = format!("status: {name:?} is not a status of a write: send one or more of {names}");
+            return Err(Error::invalid(ErrorCode::InvalidParameter, message));
+        };
+        statuses.push(status);
+    }
+    Ok(statuses)
+}
+
 /// `GET /v1/writes/{id}`. A key that is limited to a namespace sees only the writes of its namespace.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let Ok(id) = request.parameter(0).parse() else { return Err(no_write()) };
     let Some(write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
     match request.principal.scope() {
         Some(scope) if *scope != write.namespace => Err(no_write()),
-        _ => Reply::ok(&WriteView::of(&write)),
+        _ => Reply::ok(&view(request, &write)),
     }
 }
 

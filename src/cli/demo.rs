@@ -16,6 +16,7 @@ use crate::config::{Config, ListenAddress, setting};
 use crate::dashboard::Dashboard;
 use crate::memory::request::conversation;
 use crate::namespace::names::parse_name;
+use crate::service::intake::NewWrite;
 use crate::service::retrieval::{RetrievalRequest, RetrievalResponse};
 
 /// Conversations of two friends over three months, written for this demo.
@@ -103,7 +104,7 @@ fn ingest_and_ask(app: &App) -> anyhow::Result<()> {
         let request = conversation(body)?;
         app.intake.accept(
             &namespace,
-            QueuedWork::Conversation { request },
+            NewWrite::of_server(QueuedWork::Conversation { request }),
             Some(session.to_string().as_bytes()),
             &[],
         )?;

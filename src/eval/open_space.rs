@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use cuebase_retrieval::{Currency, Filter, Hit, Index, Listing};
+use cuebase_retrieval::{Currency, Filter, Hit, Index, Listing, ListingOrder};
 
 use super::admitted::SearchedQuery;
 use super::features::{self, FeaturePlace};
@@ -168,9 +168,17 @@ impl<'a> OpenSpace<'a> {
     fn units_by_path(&self, setup: &Setup<'_>) -> anyhow::Result<HashMap<String, Vec<String>>> {
         let filter = Filter::default();
         let now = setup.clock.now().as_millisecond();
-        let listing = Listing { filter: &filter, limit: usize::MAX, now, as_of: None, currency: Currency::Any };
+        let listing = Listing {
+            filter: &filter,
+            order: ListingOrder::NewestFirst,
+            offset: 0,
+            limit: usize::MAX,
+            now,
+            as_of: None,
+            currency: Currency::Any,
+        };
         let mut by_path = HashMap::new();
-        for listed in self.index.published().load_full().list(&listing)? {
+        for listed in self.index.published().load_full().list(&listing)?.memories {
             let ids = self.units.of_memory(&listed.memory).into_iter().map(str::to_owned).collect();
             by_path.insert(listed.memory.path, ids);
         }

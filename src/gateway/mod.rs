@@ -129,7 +129,7 @@ impl Gateway {
         }
         Some(Principal {
             account: record.account,
-            credential: Credential::Key { env: key.env, namespace: record.namespace },
+            credential: Credential::Key { id: record.id, env: key.env, namespace: record.namespace },
         })
     }
 }

@@ -27,7 +27,7 @@ pub fn erase(
     let Some(namespace) = app.inspector.namespace(account, name)? else {
         return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("the namespace {name:?} does not exist")));
     };
-    let id = app.intake.accept_erasure(&namespace, selection)?;
+    let id = app.intake.accept_erasure(&namespace, selection, None)?;
     wait_until_ingested(app, &namespace.key(), BTreeSet::from([id]), on_progress)?;
     if let Some(report) = app.intake.erasure_report(id) {
         return Ok(report);

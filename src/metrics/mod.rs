@@ -1,9 +1,11 @@
-//! Metrics of a running service in the format of Prometheus.
+//! Metrics of a running service: counters in the format of Prometheus for its operator, and the last day of each account
+//! for its dashboard ([`Days`]).
 //!
 //! Events are counted where they happen ([`Metrics::record_request`], [`Metrics::record_retrieval`],
 //! [`Metrics::record_ingestion`]). Gauges and the counts of background jobs are read when the metrics are requested
 //! ([`Metrics::text`]). A label never holds text from a client.
 
+pub mod day;
 mod jobs;
 mod levels;
 
@@ -15,10 +17,12 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use self::day::Days;
 use self::jobs::JobMetrics;
 pub use self::jobs::JobSample;
 use self::levels::Levels;
 pub use self::levels::ServiceState;
+use crate::clock::Clock;
 
 /// Upper bound of the first bucket of a histogram of times, in seconds. Each further bound is twice the former.
 const FIRST_BUCKET_SECONDS: f64 = 0.000_25;
@@ -35,6 +39,7 @@ pub struct Metrics {
     writes: Family<WriteLabels, Counter>,
     levels: Levels,
     jobs: JobMetrics,
+    days: Days,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -88,8 +93,9 @@ fn times() -> Histogram {
     Histogram::new(exponential_buckets(FIRST_BUCKET_SECONDS, 2.0, BUCKETS))
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
+impl Metrics {
+    /// Makes metrics without any event. Days are by the time of `clock`.
+    pub fn new(clock: Clock) -> Self {
         let mut registry = Registry::with_prefix("cuebase");
         let requests = Family::<RequestLabels, Histogram>::new_with_constructor(times);
         let parts = Family::<PartLabels, Histogram>::new_with_constructor(times);
@@ -115,11 +121,15 @@ impl Default for Metrics {
         registry.register("ingested", "Attempts to ingest a write, by outcome", writes.clone());
         let levels = Levels::new(&mut registry);
         let jobs = JobMetrics::new(&mut registry);
-        Self { registry, requests, parts, ingestion, steps, writes, levels, jobs }
+        let days = Days::new(clock);
+        Self { registry, requests, parts, ingestion, steps, writes, levels, jobs, days }
     }
-}
 
-impl Metrics {
+    /// Returns the last days of the accounts.
+    pub fn days(&self) -> &Days {
+        &self.days
+    }
+
     /// Records a request and its response.
     pub fn record_request(&self, method: &'static str, route: &'static str, status: u16, took: Duration) {
         self.requests.get_or_create(&RequestLabels { method, route, status }).observe(took.as_secs_f64());

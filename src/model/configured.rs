@@ -112,6 +112,19 @@ impl Models {
         &self.current
     }
 
+    /// Returns the name of the configured embedding model: `built-in`, the name of its folder, or its name at its
+    /// endpoint.
+    pub fn embedding_name(&self) -> String {
+        match &self.settings.embedding {
+            EmbeddingChoice::BuiltIn => "built-in".to_owned(),
+            EmbeddingChoice::Local { folder, .. } => match folder.file_name() {
+                Some(name) => name.to_string_lossy().into_owned(),
+                None => "local".to_owned(),
+            },
+            EmbeddingChoice::Hosted { model, .. } => model.clone(),
+        }
+    }
+
     /// Returns the chat model, if one is configured.
     pub fn chat(&self) -> Option<&Arc<Chat>> {
         self.chat.as_ref()

@@ -403,6 +403,7 @@ mod tests {
             accepted_running_ms: 0,
             failures: 0,
             fingerprint: None,
+            sender: None,
             work: QueuedWork::Conversation { request: Conversation { messages, ..Conversation::default() } },
         }
     }

@@ -510,6 +510,7 @@ mod tests {
             accepted_running_ms: 0,
             failures: 0,
             fingerprint: None,
+            sender: None,
             work: QueuedWork::ForgetTerms { terms: Vec::new() },
         }
     }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use cuebase_storage::AccountId;
 use cuebase_storage::records::Meter;
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{HeaderName, HeaderValue};
@@ -33,6 +34,7 @@ use crate::dashboard::Dashboard;
 use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::metrics::Metrics;
+use crate::metrics::day::events::AnsweredRequest;
 use crate::telemetry;
 
 /// The header with the id of a request: in the response, and in the request if the client chose the id.
@@ -149,12 +151,16 @@ impl RequestHandler {
         // Log lines of this request carry its id and nothing that the client sent.
         let traced = self.config.telemetry.otlp_endpoint.is_some();
         let span = telemetry::request_span(traced, id.to_str().unwrap_or_default(), (method, path), request.headers());
-        let reply = self.reply(request, found, &activity).instrument(span.clone()).await;
+        let (account, reply) = self.answer(request, found, &activity).instrument(span.clone()).await;
         let mut response = reply.unwrap_or_else(HeldReply::from).respond();
         response.headers_mut().insert(REQUEST_ID, id);
         let took = started.elapsed();
         let status = response.status().as_u16();
         self.metrics.record_request(method, path, status, took);
+        if let Some(account) = account {
+            let request = AnsweredRequest { method, route: path, status, took };
+            self.metrics.days().record_request(&account, request);
+        }
         span.in_scope(|| tracing::debug!(status, ?took, "answered"));
         if traced {
             telemetry::request_ended(&span, status);
@@ -162,16 +168,32 @@ impl RequestHandler {
         response
     }
 
-    /// Makes the reply to a request; an error is the reply that refuses it.
-    async fn reply<B: RequestBody>(
+    /// Makes the reply to a request; an error is the reply that refuses it. Returns the account of an admitted request
+    /// too.
+    async fn answer<B: RequestBody>(
         &self,
         request: Request<B>,
         found: Option<RouteMatch>,
         activity: &Arc<Activity>,
-    ) -> Result<HeldReply, Reply> {
+    ) -> (Option<AccountId>, Result<HeldReply, Reply>) {
         let (head, body) = request.into_parts();
         let query = head.uri.query().unwrap_or_default();
-        let request = self.check(head.headers, query, found, activity).await?;
+        match self.check(head.headers, query, found, activity).await {
+            Ok(request) => {
+                let account = request.principal.as_ref().map(|principal| principal.account.clone());
+                (account, self.reply(request, body, activity).await)
+            }
+            Err(refusal) => (None, Err(refusal)),
+        }
+    }
+
+    /// Makes the reply to an admitted request.
+    async fn reply<B: RequestBody>(
+        &self,
+        request: MatchedRequest,
+        body: B,
+        activity: &Arc<Activity>,
+    ) -> Result<HeldReply, Reply> {
         let wait = request.wait()?;
         let route = request.route;
         let body = self.read_body(&request, body).await?;

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use cuebase_storage::records::{
     BranchRecord, ConversationRecord, Dedup, MessageBody, MessageContent, MessageRecord, NamespaceRecord, QueuedWork,
-    Stored,
+    Stored, WriteSender,
 };
 use cuebase_storage::{AccountId, NamespaceName, Store};
 use ulid::Ulid;
 
 use super::conversation_branches::{end_active_branch, extend_branch, find_branch, find_branch_mut, free_branch_name};
-use super::intake::Intake;
+use super::intake::{Intake, NewWrite};
 use super::shared_parts::SharedParts;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result, was_committed};
@@ -163,12 +163,13 @@ impl Conversations {
         branch: Option<&str>,
         messages: Vec<NewMessage>,
         ingested: Conversation,
+        sender: Option<WriteSender>,
     ) -> Result<Vec<MessageRecord>> {
-        let work = QueuedWork::Conversation { request: ingested };
-        let permit = self.intake.reserve_write(&namespace.account, &work)?;
+        let write = NewWrite { work: QueuedWork::Conversation { request: ingested }, sender };
+        let permit = self.intake.reserve_write(&namespace.account, &write.work)?;
         self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
-        let added = self.put_messages(namespace, id, branch, messages, work, permit)?;
+        let added = self.put_messages(namespace, id, branch, messages, write, permit)?;
         // The ids are no longer held, so that other callers do not wait for the sync.
         self.store.sync_since(generation)?;
         Ok(added)
@@ -181,7 +182,7 @@ impl Conversations {
         id: Ulid,
         branch: Option<&str>,
         messages: Vec<NewMessage>,
-        work: QueuedWork,
+        write: NewWrite,
         mut permit: Option<Permit<'_>>,
     ) -> Result<Vec<MessageRecord>> {
         // Held through the write, so that the queue is in the order of ids. Appends therefore wait for each other, and
@@ -189,7 +190,7 @@ impl Conversations {
         let mut ids = self.intake.ids.hold();
         let now_ms = self.intake.clock.now_ms();
         let mut added = new_messages(messages, &mut ids, now_ms);
-        let entry = self.intake.new_entry(&mut ids, namespace, work);
+        let entry = self.intake.new_entry(&mut ids, namespace, write);
         loop {
             let (stored, mut record) = self.stored(&namespace.account, id)?;
             let name = branch.unwrap_or(&record.branch).to_owned();
@@ -393,7 +394,7 @@ mod tests {
                 other: Map::new(),
             };
             let (sent, ingested) = (vec![NewMessage { body }], Conversation::default());
-            let added = self.conversations.append(&self.namespace, self.id, None, sent, ingested)?;
+            let added = self.conversations.append(&self.namespace, self.id, None, sent, ingested, None)?;
             Ok(added[0].id)
         }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::MemoryPath;
-use cuebase_storage::records::{FingerprintSubject, Meter, NamespaceRecord, QueuedWork};
+use cuebase_storage::records::{FingerprintSubject, Meter, NamespaceRecord, QueuedWork, WriteSender};
 
-use super::intake::Intake;
+use super::intake::{Intake, NewWrite};
 use crate::billing::Billing;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -75,8 +75,14 @@ impl DirectWrites {
     }
 
     /// Queues the removal of a memory.
-    pub fn forget(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<MessageId> {
+    pub fn forget(
+        &self,
+        namespace: &NamespaceRecord,
+        path: &MemoryPath,
+        sender: Option<WriteSender>,
+    ) -> Result<MessageId> {
         let subjects = [FingerprintSubject::path(path.as_str())];
-        self.intake.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
+        let work = QueuedWork::Forget { paths: vec![path.to_string()] };
+        self.intake.accept(namespace, NewWrite { work, sender }, None, &subjects)
     }
 }

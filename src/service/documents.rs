@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use cuebase_retrieval::Memory;
 use cuebase_storage::memory_file::DocumentId;
 use cuebase_storage::memory_file::document::DOCUMENTS_FOLDER;
-use cuebase_storage::records::{DocumentDraft, NamespaceRecord, QueuedWork};
+use cuebase_storage::records::{DocumentDraft, NamespaceRecord, QueuedWork, WriteSender};
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::intake::Intake;
+use super::intake::{Intake, NewWrite};
 use super::reads::Reads;
 use super::retrieval::DocumentPlaceView;
 use crate::error::{Error, Result};
@@ -70,13 +70,25 @@ struct Summary {
 
 impl Intake {
     /// Accepts a document. It is durable in the queue when this returns, and replaces the one with the same id.
-    pub fn accept_document(&self, namespace: &NamespaceRecord, document: DocumentDraft) -> Result<MessageId> {
-        self.accept(namespace, QueuedWork::Document { request: document }, None, &[])
+    pub fn accept_document(
+        &self,
+        namespace: &NamespaceRecord,
+        document: DocumentDraft,
+        sender: Option<WriteSender>,
+    ) -> Result<MessageId> {
+        let work = QueuedWork::Document { request: document };
+        self.accept(namespace, NewWrite { work, sender }, None, &[])
     }
 
     /// Queues the removal of a document with all its passages.
-    pub fn forget_document(&self, namespace: &NamespaceRecord, document: DocumentId) -> Result<MessageId> {
-        self.accept(namespace, QueuedWork::ForgetDocument { document }, None, &[])
+    pub fn forget_document(
+        &self,
+        namespace: &NamespaceRecord,
+        document: DocumentId,
+        sender: Option<WriteSender>,
+    ) -> Result<MessageId> {
+        let work = QueuedWork::ForgetDocument { document };
+        self.accept(namespace, NewWrite { work, sender }, None, &[])
     }
 }
 

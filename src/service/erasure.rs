@@ -2,9 +2,9 @@
 
 use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::MemoryPath;
-use cuebase_storage::records::{ErasureReport, ErasureSelection, NamespaceRecord, QueuedWork};
+use cuebase_storage::records::{ErasureReport, ErasureSelection, NamespaceRecord, QueuedWork, WriteSender};
 
-use super::intake::Intake;
+use super::intake::{Intake, NewWrite};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 
@@ -14,9 +14,14 @@ pub const ERASED_PATHS_MAX: usize = 1000;
 impl Intake {
     /// Queues an erasure, after all writes that were accepted before it. It is durable when this returns, and does not
     /// count as a write. Text that does not exist is not an error: the report counts what was found.
-    pub fn accept_erasure(&self, namespace: &NamespaceRecord, selection: ErasureSelection) -> Result<MessageId> {
+    pub fn accept_erasure(
+        &self,
+        namespace: &NamespaceRecord,
+        selection: ErasureSelection,
+        sender: Option<WriteSender>,
+    ) -> Result<MessageId> {
         check(&selection)?;
-        self.accept(namespace, QueuedWork::Erase { selection }, None, &[])
+        self.accept(namespace, NewWrite { work: QueuedWork::Erase { selection }, sender }, None, &[])
     }
 
     /// Returns the report of an erasure that this process completed.

@@ -1,5 +1,6 @@
 //! A view of an open data directory for maintenance: doctor, backup, export and lists of commands read through it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +21,15 @@ pub struct Inspector {
     data: PathBuf,
     store: Arc<Store>,
     media: Arc<MediaStore>,
+}
+
+/// The space of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// Space that is available to the server, in bytes.
+    pub free_bytes: u64,
+    /// Size of the file system, in bytes.
+    pub total_bytes: u64,
 }
 
 /// The numbers of waiting writes.
@@ -48,6 +58,18 @@ impl Inspector {
     /// Returns the path of the data directory.
     pub fn data(&self) -> &Path {
         &self.data
+    }
+
+    /// Returns the space of the disk with the data directory.
+    ///
+    /// # Errors
+    /// If the system does not report it.
+    pub fn disk_space(&self) -> io::Result<DiskSpace> {
+        let stat = nix::sys::statvfs::statvfs(&self.data)?;
+        Ok(DiskSpace {
+            free_bytes: stat.blocks_available().saturating_mul(stat.fragment_size()),
+            total_bytes: stat.blocks().saturating_mul(stat.fragment_size()),
+        })
     }
 
     /// Returns the namespaces of all accounts, by account and name.

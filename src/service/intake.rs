@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::{
-    Dedup, Enqueued, FingerprintSubject, Meter, NamespaceRecord, QueueEntry, QueuedWork, RecordBatch,
+    Dedup, Enqueued, FingerprintSubject, Meter, NamespaceRecord, QueueEntry, QueuedWork, RecordBatch, WriteSender,
 };
 use cuebase_storage::{AccountId, MessageId, Store};
 use data_encoding::HEXLOWER;
@@ -26,6 +26,21 @@ use crate::secrets::fingerprint;
 
 /// Identical bodies within this running time are one write: 5 minutes.
 pub const DEDUP_WINDOW_MS: u64 = 5 * 60 * 1000;
+
+/// A write that is not accepted yet.
+pub struct NewWrite {
+    /// What to do.
+    pub work: QueuedWork,
+    /// Who sent it. `None` for a write of the server itself.
+    pub sender: Option<WriteSender>,
+}
+
+impl NewWrite {
+    /// Makes a write of the server itself.
+    pub fn of_server(work: QueuedWork) -> Self {
+        Self { work, sender: None }
+    }
+}
 
 /// How a repeated write is recognized.
 #[derive(Clone, Copy)]
@@ -85,16 +100,16 @@ impl Intake {
     pub fn accept(
         &self,
         namespace: &NamespaceRecord,
-        work: QueuedWork,
+        write: NewWrite,
         body: Option<&[u8]>,
         subjects: &[FingerprintSubject],
     ) -> Result<MessageId> {
-        let permit = self.reserve_write(&namespace.account, &work)?;
+        let permit = self.reserve_write(&namespace.account, &write.work)?;
         let key = match body {
             Some(body) => DedupKey::Body(body),
             None => DedupKey::Nothing,
         };
-        self.accept_permitted(namespace, work, key, subjects, permit)
+        self.accept_permitted(namespace, write, key, subjects, permit)
     }
 
     /// Accepts an imported conversation, and records the marks of its messages permanently.
@@ -111,12 +126,12 @@ impl Intake {
         let work = QueuedWork::Conversation { request };
         let permit = self.reserve_write(&namespace.account, &work)?;
         let key = DedupKey::Marks { marks, accepted_at_ms: accepted_at.map(Timestamp::as_millisecond) };
-        self.accept_permitted(namespace, work, key, &[], permit)
+        self.accept_permitted(namespace, NewWrite::of_server(work), key, &[], permit)
     }
 
     /// Queues a kept conversation for another extraction. A re-extraction does not count as a write.
     pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: MessageId) -> Result<MessageId> {
-        self.accept(namespace, QueuedWork::Reextract { source }, None, &[])
+        self.accept(namespace, NewWrite::of_server(QueuedWork::Reextract { source }), None, &[])
     }
 
     /// Returns, for each mark of a message, whether the message was imported before.
@@ -128,14 +143,14 @@ impl Intake {
     pub(super) fn accept_permitted(
         &self,
         namespace: &NamespaceRecord,
-        work: QueuedWork,
+        write: NewWrite,
         key: DedupKey<'_>,
         subjects: &[FingerprintSubject],
         permit: Option<Permit<'_>>,
     ) -> Result<MessageId> {
         self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
-        let id = self.enqueue(&mut self.ids.hold(), namespace, work, key, subjects, permit)?;
+        let id = self.enqueue(&mut self.ids.hold(), namespace, write, key, subjects, permit)?;
         self.store.sync_since(generation)?;
         Ok(id)
     }
@@ -166,12 +181,12 @@ impl Intake {
         &self,
         ids: &mut HeldIds<'_>,
         namespace: &NamespaceRecord,
-        work: QueuedWork,
+        write: NewWrite,
         key: DedupKey<'_>,
         subjects: &[FingerprintSubject],
         mut permit: Option<Permit<'_>>,
     ) -> Result<MessageId> {
-        let mut entry = self.new_entry(ids, namespace, work);
+        let mut entry = self.new_entry(ids, namespace, write);
         let dedup = match key {
             DedupKey::Nothing => Dedup::Off,
             DedupKey::Body(body) => {
@@ -229,7 +244,8 @@ impl Intake {
     }
 
     /// Returns a queue entry with the next id.
-    pub(super) fn new_entry(&self, ids: &mut HeldIds<'_>, namespace: &NamespaceRecord, work: QueuedWork) -> QueueEntry {
+    pub(super) fn new_entry(&self, ids: &mut HeldIds<'_>, namespace: &NamespaceRecord, write: NewWrite) -> QueueEntry {
+        let NewWrite { work, sender } = write;
         let now_ms = self.clock.now_ms();
         QueueEntry {
             id: ids.next(now_ms).into(),
@@ -240,6 +256,7 @@ impl Intake {
             accepted_running_ms: self.running.now_ms(),
             failures: 0,
             fingerprint: None,
+            sender,
             work,
         }
     }

@@ -297,7 +297,7 @@ fn path_below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
 }
 
 /// Returns the tier of a path, and the directory below the tier or an empty text.
-fn tier_and_topic(path: &str) -> (&str, &str) {
+pub(super) fn tier_and_topic(path: &str) -> (&str, &str) {
     let Some((tier, rest)) = path.split_once('/') else { return ("", "") };
     match rest.split_once('/') {
         Some((topic, _)) => (tier, topic),

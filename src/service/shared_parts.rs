@@ -73,7 +73,7 @@ impl SharedParts {
         let store = Arc::new(Store::open_with_memory(&config.data.join("records"), memory)?);
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());
-        let metrics = Arc::new(Metrics::default());
+        let metrics = Arc::new(Metrics::new(clock.clone()));
         let ids = Arc::new(Ids::after(store.newest_id()?, clock.clone()));
         let pending = Arc::new(PendingPaths::default());
         let context = NamespaceContext {

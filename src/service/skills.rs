@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
 use cuebase_storage::memory_file::{Metadata, markdown};
-use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
+use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork, WriteSender};
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use data_encoding::HEXLOWER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::intake::{DedupKey, Intake};
+use super::intake::{DedupKey, Intake, NewWrite};
 use super::reads::Reads;
 use super::retrieval::{Arm, FoundMemory, RetrievalRequest};
 use crate::error::Result;
@@ -93,6 +93,7 @@ impl Skills {
         namespace: &NamespaceRecord,
         skills: Vec<(SkillLocation, SkillDraft)>,
         body: &[u8],
+        sender: Option<WriteSender>,
     ) -> Result<(MessageId, Vec<String>)> {
         let lease = self.namespaces.lease_key(&namespace.key())?;
         // Held until the paths are pending, so that no other request gets the same path.
@@ -115,7 +116,8 @@ impl Skills {
         let subjects: Vec<FingerprintSubject> = paths.iter().map(|path| FingerprintSubject::path(path)).collect();
         let work = QueuedWork::Skills { request: drafts };
         let permit = self.intake.reserve_write(&namespace.account, &work)?;
-        let id = self.intake.accept_permitted(namespace, work, DedupKey::Body(body), &subjects, permit)?;
+        let write = NewWrite { work, sender };
+        let id = self.intake.accept_permitted(namespace, write, DedupKey::Body(body), &subjects, permit)?;
         Ok((id, paths))
     }
 

@@ -2,8 +2,9 @@
 //!
 //! The records have the state ([`WriteProgress`]). Only the queue in memory knows which write a worker has now.
 
-use cuebase_storage::records::{WriteChanges, WriteEnd, WriteOutcome, WriteProgress, WriteRecord};
+use cuebase_storage::records::{WriteChanges, WriteEnd, WriteOutcome, WriteProgress, WriteRecord, WriteSender};
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::intake::Intake;
 use crate::error::Result;
@@ -14,8 +15,14 @@ use crate::queue::waits::WriteWait;
 /// Retention of the records of writes: 14 days after the time in the write's id.
 pub const WRITE_RETENTION_MS: i64 = 14 * 24 * 60 * 60 * 1000;
 
+/// Records that are read together for a list.
+const PAGE_RECORDS: usize = 256;
+/// Writes that are read for one page of a list, so that a filter that few writes pass does not read all.
+const PAGE_READS_MAX: usize = 4096;
+
 /// How far a write is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum WriteStatus {
     /// It waits in the queue for its first attempt.
     Queued,
@@ -32,16 +39,17 @@ pub enum WriteStatus {
 }
 
 impl WriteStatus {
+    /// The names of all statuses.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
+
     /// Returns the name of the status.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Ingesting => "ingesting",
-            Self::Retrying => "retrying",
-            Self::Ingested => "ingested",
-            Self::Dead => "dead",
-            Self::Dropped => "dropped",
-        }
+        self.into()
+    }
+
+    /// Returns the status with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        name.parse().ok()
     }
 
     /// Whether no worker will process the write any more, unless an operator retries its dead letter.
@@ -74,6 +82,45 @@ pub struct Write {
     pub progress: Option<WriteParts>,
     /// What the write changed.
     pub changes: WriteChanges,
+    /// Who sent the write. `None` for a write of the server itself, and if an older version accepted it.
+    pub sender: Option<Sender>,
+}
+
+/// Who sent a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// The holder of an API key.
+    Key {
+        /// The id of the key.
+        id: String,
+        /// The name of the key. `None` if its record no longer exists.
+        name: Option<String>,
+    },
+    /// A person with a session of the dashboard.
+    Session {
+        /// The email address, if the issuer provides it.
+        email: Option<String>,
+    },
+}
+
+/// Which writes a list has.
+#[derive(Clone, Debug, Default)]
+pub struct WriteFilter {
+    /// The namespace of the writes; `None` for all.
+    pub namespace: Option<NamespaceName>,
+    /// The statuses of the writes; empty for all.
+    pub statuses: Vec<WriteStatus>,
+    /// Only writes that were accepted before this one.
+    pub before: Option<MessageId>,
+}
+
+/// A page of a list of writes, newest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WritePage {
+    /// The writes.
+    pub writes: Vec<Write>,
+    /// The last write that was read, if there are older ones.
+    pub next: Option<MessageId>,
 }
 
 /// How far the worker of a long write is.
@@ -105,6 +152,7 @@ impl Write {
             error: None,
             progress: None,
             changes: WriteChanges::default(),
+            sender: None,
         }
     }
 
@@ -125,11 +173,59 @@ impl Write {
 impl Intake {
     /// Returns a write of an account. `None` if the account has none with this id, or if it is older than 14 days.
     pub fn write(&self, account: &AccountId, id: MessageId) -> Result<Option<Write>> {
-        let accepted_ms = i64::try_from(id.timestamp_ms()).unwrap_or(i64::MAX);
-        if accepted_ms < self.clock.now_ms() - WRITE_RETENTION_MS {
+        if self.is_expired(id) {
             return Ok(None);
         }
-        let Some(record) = self.store.write_record(account, id)? else { return Ok(None) };
+        match self.store.write_record(account, id)? {
+            Some(record) => Ok(Some(self.write_of(account, record)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns up to `limit` writes of an account, newest first. A page that ends before `limit` because few writes
+    /// pass the filter has a `next`.
+    pub fn writes(&self, account: &AccountId, filter: &WriteFilter, limit: usize) -> Result<WritePage> {
+        let mut page = WritePage::default();
+        let mut before = filter.before;
+        let mut reads = 0;
+        while reads < PAGE_READS_MAX {
+            let records = self.store.write_records(account, before, PAGE_RECORDS)?;
+            let is_last = records.len() < PAGE_RECORDS;
+            reads += records.len();
+            for record in records {
+                if self.is_expired(record.id) {
+                    return Ok(page);
+                }
+                if page.writes.len() == limit {
+                    page.next = before;
+                    return Ok(page);
+                }
+                before = Some(record.id);
+                if filter.namespace.as_ref().is_some_and(|name| *name != record.namespace) {
+                    continue;
+                }
+                let write = self.write_of(account, record)?;
+                if filter.statuses.is_empty() || filter.statuses.contains(&write.status) {
+                    page.writes.push(write);
+                }
+            }
+            if is_last {
+                return Ok(page);
+            }
+        }
+        page.next = before;
+        Ok(page)
+    }
+
+    /// Whether a write is too old to be shown.
+    fn is_expired(&self, id: MessageId) -> bool {
+        let accepted_ms = i64::try_from(id.timestamp_ms()).unwrap_or(i64::MAX);
+        accepted_ms < self.clock.now_ms() - WRITE_RETENTION_MS
+    }
+
+    fn write_of(&self, account: &AccountId, record: WriteRecord) -> Result<Write> {
+        let sender = self.sender_of(&record)?;
+        let id = record.id;
         // Read before the progress: a write that a worker has is still in the queue's record, or is finished.
         let was_in_progress = self.queue.is_in_progress(record.namespace_id, id);
         let write = match self.store.write_progress(account, &record)? {
@@ -154,7 +250,18 @@ impl Intake {
                 Write { error: Some(ErrorCode::Internal), ..Write::unfinished(record, WriteStatus::Dead, 0) }
             }
         };
-        Ok(Some(write))
+        Ok(Write { sender, ..write })
+    }
+
+    fn sender_of(&self, record: &WriteRecord) -> Result<Option<Sender>> {
+        Ok(match record.sender.clone() {
+            Some(WriteSender::Key { id }) => {
+                let name = self.store.api_key(&id)?.map(|key| key.name);
+                Some(Sender::Key { id, name })
+            }
+            Some(WriteSender::Session { email }) => Some(Sender::Session { email }),
+            None => None,
+        })
     }
 
     /// Begins a wait for a write. The caller reads the write afterwards, because it may have ended already.

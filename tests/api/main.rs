@@ -44,6 +44,8 @@ mod erase;
 mod every_route;
 /// API keys and what each kind of credential may do.
 mod keys;
+/// Lists of memories and their counts.
+mod listing;
 /// Uploads and signed URLs.
 mod media;
 /// Memories by path, and their listings.
@@ -60,6 +62,8 @@ mod retrieve;
 mod skills;
 /// Kept conversations.
 mod sources;
+/// The statistics of an account.
+mod statistics;
 /// Unknown names in queries and bodies.
 mod unknown_names;
 /// The vocabulary.

@@ -87,3 +87,82 @@ fn a_wait_that_is_not_a_time_of_30_seconds_is_refused() {
     api.assert_refused("DELETE /v1/vocab?term=pier&wait=soon", 400, "invalid_body");
     api.assert_nothing_counted();
 }
+
+#[test]
+fn writes_are_listed_newest_first_in_pages() {
+    let api = Api::open();
+    let mut written = Vec::new();
+    for text in ["The ferry leaves at nine.", "The bakery opens at six.", "The library closes at five."] {
+        written.push(remember(&api, &[text]));
+    }
+    written.reverse();
+    let first = api.get("/v1/writes?limit=2").json();
+    assert_eq!(first["writes"], json!(written[..2]));
+    let next = first["next"].as_str().expect("another page");
+    let second = api.get(&format!("/v1/writes?limit=2&before={next}")).json();
+    assert_eq!(second, json!({"writes": written[2..], "next": null}));
+    assert_eq!(api.get("/v1/writes?limit=3").json()["next"], Value::Null, "the page has all writes");
+}
+
+#[test]
+fn writes_are_listed_by_namespace_and_by_status() {
+    let provider = Provider::start();
+    provider.chat_fault(Some(Fault::WrongShape));
+    let settings = format!("{}[ingestion]\nretries = 0\n", provider.chat_settings());
+    let api = Api::open_with(&settings);
+    let dead = remember(&api, &["The lighthouse keeper is called Agatha."]);
+    provider.chat_fault(None);
+    let ingested = remember(&api, &["The baker in Oban closes on Tuesdays."]);
+    let ids = |query: &str| {
+        let listed = api.get(&format!("/v1/writes?{query}")).json();
+        let writes = listed["writes"].as_array().expect("writes").clone();
+        writes.iter().map(|write| write["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("status=dead"), [dead["id"].clone()]);
+    assert_eq!(ids("status=ingested,dead"), [ingested["id"].clone(), dead["id"].clone()]);
+    assert_eq!(ids("namespace=default").len(), 2);
+    assert!(ids("namespace=other").is_empty());
+    api.assert_refused("GET /v1/writes?status=lost", 400, "invalid_parameter");
+    api.assert_refused("GET /v1/writes?before=yesterday", 400, "invalid_id");
+}
+
+#[test]
+fn a_key_of_a_namespace_lists_only_its_writes() {
+    let api = Api::open_with_scoped_key();
+    remember(&api, &["The lighthouse keeper is called Agatha."]);
+    let mine = json!({"messages": [{"role": "user", "content": "The baker in Oban closes on Tuesdays."}]});
+    let mine = api.answer(&format!("scoped POST /v1/memories?wait=30\n{mine}")).json();
+    assert_eq!(api.answer("scoped GET /v1/writes").json(), json!({"writes": [mine], "next": null}));
+    assert_eq!(api.get("/v1/writes").list_length("writes"), 2);
+    assert_eq!(api.answer("stranger GET /v1/writes").list_length("writes"), 0);
+    api.assert_refused("scoped GET /v1/writes?namespace=default", 403, "forbidden_namespace");
+}
+
+#[test]
+fn a_session_sees_which_key_sent_a_write() {
+    let api = Api::open_with_scoped_key();
+    let created = api.answer("session POST /v1/keys\n{\"name\": \"import job\"}").json();
+    let key = created["key"].as_str().expect("a key");
+    let body = json!({"messages": [{"role": "user", "content": "The ferry leaves at nine."}]});
+    let by_key = api.answer(&format!("nobody POST /v1/memories?wait=30\nauthorization: Bearer {key}\n{body}")).json();
+    let body = json!({"messages": [{"role": "user", "content": "The bakery opens at six."}]});
+    let by_person = api.answer(&format!("session POST /v1/memories?wait=30\n{body}")).json();
+    let sender = |caller: &str, write: &Value| {
+        let id = write["id"].as_str().expect("an id");
+        api.answer(&format!("{caller} GET /v1/writes/{id}")).json()["sender"].clone()
+    };
+    let expected = json!({"kind": "key", "key": created["id"], "name": "import job"});
+    assert_eq!(sender("session", &by_key), expected);
+    assert_eq!(sender("session", &by_person), json!({"kind": "session", "email": null}));
+    let id = by_key["id"].as_str().expect("an id");
+    assert_eq!(
+        api.get(&format!("/v1/writes/{id}")).json()["sender"],
+        Value::Null,
+        "a key does not see the keys of its account"
+    );
+    let listed = api.answer("session GET /v1/writes").json();
+    assert_eq!(
+        (&listed["writes"][1]["sender"], &listed["writes"][0]["sender"]["kind"]),
+        (&expected, &json!("session"))
+    );
+}

@@ -130,7 +130,7 @@ def test_a_tag_filters_the_list(service, namespace, signed_in):
     write(service, namespace, "facts/x/a.md", "# One\n", tags=["red"])
     write(service, namespace, "facts/x/b.md", "# Two\n", tags=["blue"])
     page = signed_in(f"/n/{namespace}/memories")
-    page.get_by_role("group", name="Tags of the loaded memories").get_by_role("button", name="red").click()
+    page.get_by_role("group", name="Frequent tags").get_by_role("button", name="red").click()
     expect(row(page, "Two")).to_have_count(0)
     expect(row(page, "One")).to_be_visible()
     assert query_of(page)["tags"] == ["red"]
@@ -329,10 +329,10 @@ def test_an_empty_namespace_shows_how_to_fill_it(namespace, signed_in):
 
 def test_an_error_is_shown_and_retried(signed_in):
     page = signed_in()
-    page.route("**/v1/retrieve*", lambda route: route.abort())
+    page.route("**/v1/memories?*", lambda route: route.abort())
     page.evaluate(f"location.hash = '{LIST}'")
     expect(page.get_by_role("alert")).to_contain_text("does not respond")
-    page.unroute("**/v1/retrieve*")
+    page.unroute("**/v1/memories?*")
     page.get_by_role("button", name="Try again").click()
     expect(rows(page).first).to_be_visible()
 

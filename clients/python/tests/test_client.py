@@ -110,6 +110,23 @@ def test_memories_by_path(client: Client) -> None:
     assert raised.value.code == "no_answer"
 
 
+def test_memories_are_listed_page_after_page(client: Client, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = fresh(client)
+    for number in range(5):
+        client.write(f"facts/{number}.md", f"# Note {number}\n", namespace=namespace, tags=["odd"] if number % 2 else [])
+    monkeypatch.setattr("cuebase._sync._MEMORIES_PAGE", 2)
+    monkeypatch.setattr("cuebase._async._MEMORIES_PAGE", 2)
+    expected = [f"facts/{number}.md" for number in range(5)]
+    assert [each.path for each in client.memories(namespace=namespace, order="title")] == expected
+    assert [each.path for each in client.memories(namespace=namespace, tags=["odd"], order="oldest")] == expected[1::2]
+
+    async def use() -> None:
+        async with AsyncClient(service.url, service.key, namespace=namespace) as awaited:
+            assert [each.path async for each in awaited.memories(order="oldest")] == expected
+
+    asyncio.run(use())
+
+
 def test_metadata_and_validity(client: Client) -> None:
     namespace = fresh(client)
     old, new = "facts/noor/desk-1.md", "facts/noor/desk-2.md"

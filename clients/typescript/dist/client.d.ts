@@ -65,6 +65,11 @@ export declare class Client {
         explain?: boolean;
     }): Promise<t.Retrieved>;
     /**
+     * Iterates over the memories of a namespace that pass the filters, newest first. Reads page after page. Writes during the
+     * iteration move the later pages, so a memory may be left out or be returned twice.
+     */
+    memories(filters?: t.MemoriesFilters): AsyncGenerator<t.Memory, void, undefined>;
+    /**
      * Explains why a query returns the memory at a path, or why it does not. Takes one namespace, and the filters of
      * `retrieve`. A path without a memory is not an error: `excluded_by` is then `["unknown_path"]`.
      */

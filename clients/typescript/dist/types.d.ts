@@ -540,6 +540,13 @@ export interface Filters {
     min_score?: number;
     limit?: number;
 }
+/** Filters and order of `memories`. */
+export interface MemoriesFilters extends Omit<Filters, "namespace" | "admit" | "min_score" | "limit"> {
+    namespace?: string;
+    /** Default: newest first. */
+    order?: "newest" | "oldest" | "title";
+    detail?: "full";
+}
 /** Fields of a memory that `write` stores. A write replaces all of them. */
 export interface WriteOptions {
     namespace?: string;

@@ -37,6 +37,8 @@ const NAMESPACES_PAGE = 200;
 const CONVERSATIONS_PAGE = 200;
 const SOURCES_PAGE = 200;
 const DOCUMENTS_PAGE = 200;
+/** Memories in a page: the largest one. */
+const MEMORIES_PAGE = 200;
 // Shortest timeout of the upload of a document. Before the server responds, it reads a PDF for up to a minute.
 const DOCUMENT_TIMEOUT_MIN_MS = 120_000;
 // `occurred_at` of a kept conversation stays text, because a calendar date has no time of day.
@@ -214,6 +216,19 @@ export class Client {
     const sent = { q: query, ...filters, namespace: this.#inAll(filters.namespace) };
     const found = await this.#do<Partial<t.Retrieved> & Omit<t.Retrieved, "hits" | "defined">>("GET", "/v1/retrieve", { query: sent });
     return { ...found, hits: (found.hits ?? []).map(wire.memory), defined: found.defined ?? [] };
+  }
+
+  /**
+   * Iterates over the memories of a namespace that pass the filters, newest first. Reads page after page. Writes during the
+   * iteration move the later pages, so a memory may be left out or be returned twice.
+   */
+  async *memories(filters: t.MemoriesFilters = {}): AsyncGenerator<t.Memory, void, undefined> {
+    for (let offset = 0; ; offset += MEMORIES_PAGE) {
+      const query = { ...filters, namespace: this.#in(filters.namespace), limit: MEMORIES_PAGE, offset };
+      const { memories } = await this.#do<{ memories: t.Memory[] }>("GET", "/v1/memories", { query });
+      yield* memories.map(wire.memory);
+      if (memories.length < MEMORIES_PAGE) return;
+    }
   }
 
   /**

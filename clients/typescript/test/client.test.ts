@@ -304,6 +304,19 @@ test("a new version of a document changes only what differs", async () => {
   await assert.rejects(client.get(berth, { namespace }), cuebase.NotFound);
 });
 
+test("memories are listed in each order", async () => {
+  const namespace = await fresh();
+  for (const title of ["Crane", "Anchor", "Bollard"]) {
+    const tags = title === "Crane" ? ["steel"] : [];
+    await client.write(`facts/${title.toLowerCase()}.md`, `# ${title}\n`, { namespace, tags });
+  }
+  const paths = async (filters: cuebase.MemoriesFilters) =>
+    (await all(client.memories({ namespace, ...filters }))).map((each) => each.path);
+  assert.deepEqual(await paths({ order: "oldest" }), ["facts/crane.md", "facts/anchor.md", "facts/bollard.md"]);
+  assert.deepEqual(await paths({ order: "title" }), ["facts/anchor.md", "facts/bollard.md", "facts/crane.md"]);
+  assert.deepEqual(await paths({ tags: ["steel"] }), ["facts/crane.md"]);
+});
+
 test("documents are listed by id and forgotten", async () => {
   const namespace = await fresh();
   const anchor = new TextEncoder().encode("The anchor weighs 40 kg.");

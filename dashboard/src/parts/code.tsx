@@ -40,7 +40,13 @@ export interface CodeRequest {
     path: string;
     query?: Record<string, Value>;
     body?: Record<string, unknown>;
-    client: { method: string; positional: readonly string[]; options: Record<string, Value> };
+    client: {
+        method: string;
+        positional: readonly string[];
+        options: Record<string, Value>;
+        /** Whether the method returns an iterator over memories. */
+        isList?: boolean;
+    };
 }
 
 /** A button that shows a request as curl, Python and TypeScript. */
@@ -98,15 +104,21 @@ export function toCurl({ method, path, query, body }: CodeRequest): string {
 export function toPython({ client }: CodeRequest): string {
     const options = Object.entries(client.options).map(([name, value]) => `${name}=${toPythonLiteral(value)}`);
     const values = [...client.positional.map((value) => JSON.stringify(value)), ...options];
-    return `from cuebase import Client\n\nmemory = Client()\nprint(memory.${client.method}(${wrap(values)}))`;
+    const start = "from cuebase import Client\n\nmemory = Client()\n";
+    const call = `memory.${client.method}(${wrap(values)})`;
+    return client.isList
+        ? `${start}for each in ${call}:\n    print(each.path, each.content)`
+        : `${start}print(${call})`;
 }
 
 export function toTypeScript({ client }: CodeRequest): string {
     const options = Object.entries(client.options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
     const values = client.positional.map((value) => JSON.stringify(value));
     if (options.length > 0) values.push(`{ ${options.join(", ")} }`);
-    const call = `await memory.${toCamelCase(client.method)}(${wrap(values)})`;
-    return `import { Client } from "cuebase";\n\nconst memory = new Client();\nconsole.log(${call});`;
+    const start = `import { Client } from "cuebase";\n\nconst memory = new Client();\n`;
+    const call = `memory.${toCamelCase(client.method)}(${wrap(values)})`;
+    if (client.isList) return `${start}for await (const each of ${call}) {\n  console.log(each.path, each.content);\n}`;
+    return `${start}console.log(await ${call});`;
 }
 
 function toCamelCase(name: string): string {

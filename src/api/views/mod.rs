@@ -15,6 +15,7 @@ pub mod namespaces;
 pub mod queue;
 pub mod skills;
 pub mod sources;
+pub mod statistics;
 pub mod vocabulary;
 pub mod writes;
 

@@ -1,4 +1,4 @@
-//! The response of `/v1/writes/{id}`.
+//! The responses of `/v1/writes`.
 
 use cuebase_storage::records::{DroppedMessage, WriteChanges};
 use cuebase_storage::{MessageId, NamespaceName};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::api::schema::values;
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
-use crate::service::writes::{Write, WriteParts};
+use crate::service::writes::{Sender, Write, WriteParts};
 
 /// An accepted write and its state.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,9 +38,53 @@ pub struct WriteView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WriteProgressView")]
     pub progress: Option<WriteProgressView>,
+    /// Who sent the write: only for a dashboard session, and absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SenderView<'a>")]
+    pub sender: Option<SenderView<'a>>,
     /// What the write changed.
     #[serde(flatten)]
     pub changes: WriteChangesView<'a>,
+}
+
+/// Who sent a write.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[schemars(rename = "Sender")]
+pub enum SenderView<'a> {
+    /// The holder of an API key.
+    Key {
+        /// Id of the key.
+        #[schemars(with = "values::KeyId")]
+        key: &'a str,
+        /// Name of the key. Null if it is not known.
+        name: Option<&'a str>,
+    },
+    /// A person with a session of the dashboard.
+    Session {
+        /// Email address. Null if it is not known.
+        email: Option<&'a str>,
+    },
+}
+
+impl<'a> SenderView<'a> {
+    fn of(sender: &'a Sender) -> Self {
+        match sender {
+            Sender::Key { id, name } => Self::Key { key: id, name: name.as_deref() },
+            Sender::Session { email } => Self::Session { email: email.as_deref() },
+        }
+    }
+}
+
+/// The response of `GET /v1/writes`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Writes")]
+pub struct WritesView<'a> {
+    /// The writes, newest first.
+    pub writes: Vec<WriteView<'a>>,
+    /// Id to send as `before` for the next page. Null on the last one.
+    #[schemars(with = "Option<values::Id>")]
+    pub next: Option<MessageId>,
 }
 
 /// What a write changed.
@@ -87,7 +131,12 @@ pub struct DroppedMessageView<'a> {
 }
 
 impl<'a> WriteView<'a> {
-    /// Makes the view of a write.
+    /// Makes the view of a write for a caller who may see the account's keys.
+    pub fn with_sender(write: &'a Write) -> Self {
+        Self { sender: write.sender.as_ref().map(SenderView::of), ..Self::of(write) }
+    }
+
+    /// Makes the view of a write without its sender.
     pub fn of(write: &'a Write) -> Self {
         Self {
             id: write.id,
@@ -98,6 +147,7 @@ impl<'a> WriteView<'a> {
             finished_at: write.finished_at_ms.and_then(format_ms),
             error: write.error,
             progress: write.progress.map(WriteProgressView::of),
+            sender: None,
             changes: WriteChangesView::of(&write.changes),
         }
     }

@@ -4,13 +4,14 @@
 //! good enough, and searches for the parts of a query. `several.rs` searches several namespaces and merges the results.
 //! `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in git (`history.rs`).
 //! `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the view of what made a
-//! score.
+//! score. `listing.rs` lists memories without a query in pages, and counts them by day, tag and topic.
 
 mod admitted;
 mod explain;
 mod explanation;
 mod history;
 mod hit;
+mod listing;
 mod prepared_query;
 mod request;
 mod response;
@@ -27,6 +28,7 @@ pub(super) use self::history::{histories, history_at};
 pub use self::hit::{
     DeprecatedTimes, DocumentPlaceView, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView,
 };
+pub use self::listing::{Facets, ListingPage, ListingSelection, MemoryList, MemoryOrder};
 pub use self::request::RetrievalRequest;
 pub use self::response::RetrievalResponse;
 pub use self::search_result::{Arm, Definition, FoundMemory, SearchResult};

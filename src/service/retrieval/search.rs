@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Error as IndexError, Head, Listing, Mention, SearchResults, Snapshot, Synonyms, Term, Vocabulary, content_terms,
+    Error as IndexError, Head, Listing, ListingOrder, Mention, SearchResults, Snapshot, Synonyms, Term, Vocabulary,
+    content_terms,
 };
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
@@ -170,15 +171,17 @@ impl Reads {
 fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<SearchResult> {
     let listing = Listing {
         filter: &request.filter,
+        order: ListingOrder::NewestFirst,
+        offset: 0,
         limit: request.limit,
         now: now.as_millisecond(),
         as_of: request.as_of,
         currency: request.currency,
     };
-    let (head, memories) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
+    let (head, page) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
     Ok(SearchResult {
         namespaces: vec![SearchedNamespace { lease, name: None, head, times: SearchTimes::default() }],
-        hits: memories.into_iter().map(FoundMemory::listed).collect(),
+        hits: page.memories.into_iter().map(FoundMemory::listed).collect(),
         ..SearchResult::default()
     })
 }

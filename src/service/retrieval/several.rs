@@ -12,6 +12,8 @@ use super::request::RetrievalRequest;
 use super::search_result::{FoundMemory, SearchResult};
 use crate::error::Result;
 use crate::memory::terms::identity;
+use crate::metrics::day::events::RetrievalQuality;
+use crate::relevance::{Admission, Searched};
 use crate::service::reads::Reads;
 
 impl Reads {
@@ -25,6 +27,19 @@ impl Reads {
     /// The first error of a namespace. With more than one namespace it is an
     /// [`Error::InNamespace`](crate::error::Error::InNamespace).
     pub fn find_in_all(
+        &self,
+        account: &AccountId,
+        namespaces: &[NamespaceName],
+        request: &RetrievalRequest,
+    ) -> Result<SearchResult> {
+        let found = self.search_all(account, namespaces, request)?;
+        if request.query.is_some() {
+            self.metrics.days().record_retrieval(account, found.quality(request.admission));
+        }
+        Ok(found)
+    }
+
+    fn search_all(
         &self,
         account: &AccountId,
         namespaces: &[NamespaceName],
@@ -53,6 +68,17 @@ impl Reads {
 }
 
 impl SearchResult {
+    /// Returns how well a search found something. If the request admits all hits, the balanced level decides.
+    fn quality(&self, admission: Admission) -> RetrievalQuality {
+        let scores: Vec<f32> = self.hits.iter().map(|hit| hit.score).collect();
+        let top_score = scores.iter().copied().reduce(f32::max);
+        let is_admitted = match admission {
+            Admission::All => Admission::Balanced.admitted(&scores, Searched::Whole).contains(&true),
+            Admission::Recall | Admission::Balanced | Admission::Strict => top_score.is_some(),
+        };
+        RetrievalQuality { top_score, is_admitted }
+    }
+
     /// Adds the name of the searched namespace to the result.
     fn named(mut self, name: &NamespaceName) -> Self {
         for searched in &mut self.namespaces {

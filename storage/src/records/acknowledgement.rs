@@ -109,8 +109,7 @@ impl Store {
     fn complete_entry(&self, batch: &mut Batch, namespace: &NamespaceRecord, ingested: &IngestedEntry) -> Result<()> {
         let entry = &ingested.entry;
         queue_entry::delete(batch, &namespace.account, namespace.id, entry.id);
-        // Again, because an entry that an earlier version accepted has no record yet.
-        writes::put_record(batch, entry)?;
+        self.put_missing_record(batch, entry)?;
         let outcome = WriteOutcome::ingested(entry, &ingested.changes, ingested.finished_at_ms);
         writes::put_outcome(batch, namespace.id, entry.id, &outcome)?;
         // The memories of a conversation are new, so no fingerprint belongs to their paths yet.

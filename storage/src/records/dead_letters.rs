@@ -184,6 +184,7 @@ impl Store {
             accepted_running_ms: running_ms,
             failures: 0,
             fingerprint: None,
+            sender: None,
             work,
         };
         let generation = self.kv.generation();
@@ -193,8 +194,7 @@ impl Store {
         batch.changes.expect(Column::DeadLetters, key, stored.bytes);
         DeadLetter::delete(&mut batch.changes, account, id);
         queue_entry::put(&mut batch.changes, &entry)?;
-        // Again, because a write that an earlier version accepted has no record yet.
-        writes::put_record(&mut batch.changes, &entry)?;
+        self.put_missing_record(&mut batch.changes, &entry)?;
         if !self.commit_if_current(batch)? {
             return Ok(None);
         }

@@ -345,6 +345,7 @@ mod tests {
             accepted_running_ms: 1,
             failures: 0,
             fingerprint: None,
+            sender: None,
             work,
         }
     }

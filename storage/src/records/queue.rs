@@ -192,6 +192,7 @@ mod tests {
             accepted_running_ms: running_ms,
             failures: 0,
             fingerprint: None,
+            sender: None,
             work: QueuedWork::Conversation { request: Conversation::default() },
         }
     }

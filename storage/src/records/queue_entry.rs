@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::sender::WriteSender;
 use super::store::{decode, encode};
 use super::work::{Conversation, DocumentDraft, ErasureReport, ErasureSelection, SkillDraft, TermDraft};
 use crate::error::{Error, Result};
@@ -109,6 +110,10 @@ pub struct QueueEntry {
     /// SHA-256 of the body in hex, if repetitions of the body within the dedup window are the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// Who sent the write. `None` for a write of the server itself, and for an entry that was read: only the
+    /// [`WriteRecord`](super::writes::WriteRecord) stores it.
+    #[serde(skip)]
+    pub sender: Option<WriteSender>,
     /// The work.
     pub work: QueuedWork,
 }

@@ -10,7 +10,8 @@ use ulid::Ulid;
 
 use super::namespaces::key;
 use super::queue_entry::QueueEntry;
-use super::store::{Store, encode};
+use super::sender::WriteSender;
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
 use crate::key_value::columns::prefixed_key;
@@ -32,6 +33,9 @@ pub struct WriteRecord {
     pub namespace_id: NamespaceId,
     /// Time of acceptance, milliseconds since the epoch.
     pub accepted_at_ms: i64,
+    /// Who sent the write. `None` for a write of the server itself, and if an older version accepted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<WriteSender>,
 }
 
 /// How a write ended.
@@ -111,6 +115,30 @@ impl Store {
         self.get_record(Column::Writes, &record_key(account, id))
     }
 
+    /// Returns up to `limit` writes of an account that are older than `before`, newest first.
+    pub fn write_records(
+        &self,
+        account: &AccountId,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<WriteRecord>> {
+        let prefix = prefixed_key(&[account.as_str()], &[]);
+        let before = before.map(|id| record_key(account, id));
+        let mut records = Vec::new();
+        for (_, bytes) in self.kv.scan_back(Column::Writes, &prefix, before.as_deref(), limit)? {
+            records.push(decode(Column::Writes, &bytes)?);
+        }
+        Ok(records)
+    }
+
+    /// Adds the record of a write to a batch, if an earlier version accepted the write and it has none.
+    pub(super) fn put_missing_record(&self, batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
+        if self.kv.get(Column::Writes, &record_key(&entry.account, entry.id))?.is_none() {
+            put_record(batch, entry)?;
+        }
+        Ok(())
+    }
+
     /// Deletes the records and outcomes of writes that were accepted before a time in milliseconds since the epoch, by
     /// the time in their ids. Returns the number of records deleted.
     pub fn purge_writes(&self, accepted_before_ms: i64) -> Result<usize> {
@@ -156,6 +184,7 @@ pub(super) fn put_record(batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
         namespace: entry.namespace.clone(),
         namespace_id: entry.namespace_id,
         accepted_at_ms: entry.accepted_at_ms,
+        sender: entry.sender.clone(),
     };
     batch.put(Column::Writes, record_key(&entry.account, entry.id), encode(&record)?);
     Ok(())
@@ -209,6 +238,7 @@ mod tests {
             accepted_running_ms: 0,
             failures: 0,
             fingerprint: None,
+            sender: Some(WriteSender::Key { id: "5ec2e7".into() }),
             work: QueuedWork::Forget { paths: Vec::new() },
         };
         let mut batch = store.batch();
@@ -245,11 +275,29 @@ mod tests {
         assert_eq!(progress(&store, &home, entry.id), WriteProgress::Queued { failures: 2 });
         let dropped = vec![DroppedMessage { message: Some(3), reason: "small_talk".into() }];
         let changes = WriteChanges { made: vec!["facts/a.md".into()], dropped, ..WriteChanges::default() };
-        acknowledge(&store, &home, &entry, &changes);
+        let accepted = store.write_record(&home.account, entry.id).expect("reads");
+        let stored = QueueEntry { sender: None, ..entry.clone() };
+        acknowledge(&store, &home, &stored, &changes);
+        assert_eq!(store.write_record(&home.account, entry.id).expect("reads"), accepted, "the sender stays");
         let outcome = WriteOutcome { end: WriteEnd::Ingested, attempts: 3, finished_at_ms: 9, error: None, changes };
         assert_eq!(progress(&store, &home, entry.id), WriteProgress::Finished(outcome));
         let other = AccountId::new("b").expect("is valid");
         assert_eq!(store.write_record(&other, entry.id).expect("reads"), None);
+    }
+
+    #[test]
+    fn the_writes_of_an_account_are_listed_newest_first_with_their_senders() {
+        let store = Store::in_memory().expect("creates");
+        let homes = [namespace(&store, "a", 1), namespace(&store, "ab", 2)];
+        for ms in 1..=3 {
+            accept(&store, &homes[0], message(ms, 1));
+            accept(&store, &homes[1], message(ms, 2));
+        }
+        let page = store.write_records(&homes[0].account, None, 2).expect("reads");
+        assert_eq!(page.iter().map(|write| write.id).collect::<Vec<_>>(), [message(3, 1), message(2, 1)]);
+        let rest = store.write_records(&homes[0].account, Some(page[1].id), 2).expect("reads");
+        assert_eq!(rest.iter().map(|write| write.id).collect::<Vec<_>>(), [message(1, 1)]);
+        assert_eq!(rest[0].sender, Some(WriteSender::Key { id: "5ec2e7".into() }));
     }
 
     #[test]

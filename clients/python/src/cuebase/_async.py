@@ -25,6 +25,8 @@ _NAMESPACES_PAGE = 200
 _CONVERSATIONS_PAGE = 200
 _SOURCES_PAGE = 200
 _DOCUMENTS_PAGE = 200
+# Memories in a page: the largest one.
+_MEMORIES_PAGE = 200
 #: Shortest timeout of the upload of a document, seconds. Before the server responds, it reads a PDF for up to a minute.
 _DOCUMENT_TIMEOUT_MIN = 120.0
 #: First and longest pause between two polls for an ingested write; seconds.
@@ -256,6 +258,52 @@ class AsyncClient:
             explain=explain,
         )
         return await self._do(Call("GET", "/v1/retrieve", wire.retrieved, params=sent))
+
+    async def memories(
+        self,
+        *,
+        namespace: str | None = None,
+        tiers: Sequence[m.Tier] | None = None,
+        paths: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: Sequence[str] | None = None,
+        where: Sequence[str] | None = None,
+        since: m.When | None = None,
+        until: m.When | None = None,
+        time_field: m.TimeField | None = None,
+        timezone: str | None = None,
+        order: Literal["newest", "oldest", "title"] | None = None,
+        detail: Literal["full"] | None = None,
+    ) -> AsyncIterator[m.Memory]:
+        """Iterates over the memories of a namespace that pass the filters, newest first. Reads page after page.
+
+        Writes during the iteration move the later pages, so a memory may be left out or be returned twice.
+        """
+        sent = params(
+            namespace=self._in(namespace),
+            tiers=tiers,
+            paths=paths,
+            tags=tags,
+            tags_all=tags_all,
+            where=where,
+            since=when(since),
+            until=when(until),
+            time_field=time_field,
+            timezone=timezone,
+            order=order,
+            detail=detail,
+        )
+        offset = 0
+        while True:
+            paged = {**sent, **params(limit=_MEMORIES_PAGE, offset=offset)}
+            page = await self._do(
+                Call("GET", "/v1/memories", lambda value: wire.many(wire.memory, value["memories"]), params=paged)
+            )
+            for each in page:
+                yield each
+            if len(page) < _MEMORIES_PAGE:
+                return
+            offset += len(page)
 
     async def explain(
         self,

@@ -1,7 +1,7 @@
 // Saves memories as a file: JSON Lines with all fields, or Markdown for reading.
 
 import { call, type ApiError } from "../../api";
-import { Listing, type Hit } from "./listing";
+import type { Hit } from "./listing";
 import type { ListingFilters } from "./params";
 
 export type ExportFormat = "jsonl" | "markdown";
@@ -11,8 +11,8 @@ const FORMATS = {
   markdown: { write: toMarkdown, type: "text/markdown", ending: "md" },
 } as const;
 
-/** Memories that are read before the progress is shown again. */
-const STEP = 200;
+/** Most memories of a response. */
+const PAGE_MAX = 200;
 
 /** Reads memories with all fields, and saves them. Returns the error that stopped it; null after the download. */
 export async function exportMemories(
@@ -31,11 +31,14 @@ export async function exportMemories(
       onProgress(parts.length);
     }
   } else {
-    const listing = new Listing(namespace, source.filters, "full");
-    while (!listing.isComplete) {
-      await listing.load(parts.length + STEP);
-      if (listing.error) return listing.error;
-      for (const memory of listing.memories.slice(parts.length)) parts.push(write(memory));
+    for (let total = 1; parts.length < total;) {
+      const query = { namespace, ...source.filters, detail: "full" as const, offset: parts.length, limit: PAGE_MAX };
+      const page = await call("get", "/v1/memories", { query });
+      if (!page.ok) return page.error;
+      total = page.value.total;
+      // Fewer than the total said, if memories were forgotten in the meantime.
+      if (page.value.memories.length === 0) break;
+      for (const memory of page.value.memories) parts.push(write(memory));
       onProgress(parts.length);
     }
   }

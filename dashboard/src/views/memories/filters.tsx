@@ -1,12 +1,11 @@
 // The filters and the order of the list. Each change goes to the address at once, and back to the first page.
 
-import { useMemo } from "preact/hooks";
 import type { Schemas } from "../../api";
 import { Field, formatNumber } from "../../parts";
 import { useRequest } from "../../request";
 import { setQuery } from "../../router";
-import type { Hit } from "./listing";
-import { DOCUMENTS, FILTERS, ORDERS, TIERS, TIME_FIELDS, TIME_NAMES, type ListState } from "./params";
+import { useFacets } from "./listing";
+import { DOCUMENTS, FILTERS, ORDERS, TIERS, TIME_FIELDS, TIME_NAMES, filtersOf, type ListState } from "./params";
 
 /** Tags that are offered as buttons. */
 const TAGS_SHOWN = 12;
@@ -17,8 +16,6 @@ interface FiltersProps {
     namespace: string;
     state: ListState;
     topics: readonly Schemas["Topic"][];
-    /** The loaded memories, whose tags are offered. */
-    memories: readonly Hit[];
 }
 
 /** Changes filters, and goes back to the first page. */
@@ -26,7 +23,7 @@ export function change(changes: Record<string, string | null>): void {
     setQuery({ ...changes, page: null });
 }
 
-export function Filters({ namespace, state, topics, memories }: FiltersProps) {
+export function Filters({ namespace, state, topics }: FiltersProps) {
     const used = usedCount(state);
     return (
         <section class="card list-filters" aria-label="Filters">
@@ -99,7 +96,7 @@ export function Filters({ namespace, state, topics, memories }: FiltersProps) {
                     )}
                 </Field>
             </div>
-            <TagFacet state={state} memories={memories} />
+            <TagFacet namespace={namespace} state={state} topics={topics} />
             {used > 0 && (
                 <div class="row">
                     {state.day && (
@@ -231,22 +228,18 @@ function TagField({ state }: { state: ListState }) {
     );
 }
 
-/** The tags of the loaded memories, the most frequent ones first. */
-function TagFacet({ state, memories }: { state: ListState; memories: readonly Hit[] }) {
-    const length = memories.length;
-    const counts = useMemo(() => {
-        const found = new Map<string, number>();
-        for (const memory of memories) for (const tag of memory.tags) found.set(tag, (found.get(tag) ?? 0) + 1);
-        return [...found].sort((a, b) => b[1] - a[1]).slice(0, TAGS_SHOWN);
-    }, [memories, length]);
+/** The most frequent tags of the memories that meet the other filters. */
+function TagFacet({ namespace, state, topics }: FiltersProps) {
+    const { data } = useFacets(namespace, filtersOf({ ...state, tags: [] }, topics));
+    const counts = data?.tags.slice(0, TAGS_SHOWN) ?? [];
     if (counts.length === 0) return null;
     function toggle(tag: string): void {
         const next = state.tags.includes(tag) ? state.tags.filter((each) => each !== tag) : [...state.tags, tag];
         change({ tags: next.join(",") });
     }
     return (
-        <div class="row" role="group" aria-label="Tags of the loaded memories">
-            {counts.map(([tag, count]) => (
+        <div class="row" role="group" aria-label="Frequent tags">
+            {counts.map(({ tag, memories }) => (
                 <button
                     key={tag}
                     type="button"
@@ -254,7 +247,7 @@ function TagFacet({ state, memories }: { state: ListState; memories: readonly Hi
                     aria-pressed={state.tags.includes(tag)}
                     onClick={() => toggle(tag)}
                 >
-                    <bdi>{tag}</bdi> <span class="dim">{formatNumber(count)}</span>
+                    <bdi>{tag}</bdi> <span class="dim">{formatNumber(memories)}</span>
                 </button>
             ))}
         </div>

@@ -1,8 +1,6 @@
 // Memories as a list: filters, a timeline, pages of rows, and actions for the selected ones.
 
 import { useEffect, useState } from "preact/hooks";
-import { namespaces } from "../../account";
-import type { Schemas } from "../../api";
 import { useCommands } from "../../frame/commands";
 import {
     CopyAsCode,
@@ -12,7 +10,6 @@ import {
     Skeleton,
     Snippet,
     formatNumber,
-    splitTitle,
     type CodeRequest,
 } from "../../parts";
 import { useRequest } from "../../request";
@@ -21,19 +18,16 @@ import type { ViewProps } from "..";
 import { Crumbs } from "./crumbs";
 import { Filters } from "./filters";
 import { isForgotten } from "./forgotten";
-import { useListing, type Hit } from "./listing";
+import { usePage, type Hit } from "./listing";
 import "./memories.css";
 import { NewMemory } from "./new-memory";
-import { FILTERS, filtersOf, readState, timeOf, type ListState, type ListingFilters } from "./params";
+import { FILTERS, filtersOf, readState, type ListState, type ListingFilters, type Order } from "./params";
 import { Rows } from "./rows";
 import { SelectionBar } from "./selection";
 import { Timeline } from "./timeline";
 
 /** Rows of a page. */
 const PAGE_ROWS = 50;
-/** Most memories that are loaded to sort them in an order that the server does not have. */
-const SORTED_MAX = 2000;
-
 export default function Memories({ namespace, rest, query }: ViewProps) {
     const state = readState(rest, query);
     const topics = useRequest("get", "/v1/topics", { query: { namespace } });
@@ -43,8 +37,8 @@ export default function Memories({ namespace, rest, query }: ViewProps) {
     const known = topics.data?.topics;
     const filters = state.topic && !known ? null : filtersOf(state, known ?? []);
     const filterKey = JSON.stringify(filters);
-    const wanted = state.order === "newest" ? state.page * PAGE_ROWS + 1 : SORTED_MAX;
-    const listing = useListing(namespace, filters, wanted);
+    const { order, page } = state;
+    const listing = usePage(namespace, filters, { order, page, rows: PAGE_ROWS });
     useEffect(() => setSelected(new Set()), [namespace, filterKey]);
     useCommands(
         [
@@ -54,55 +48,47 @@ export default function Memories({ namespace, rest, query }: ViewProps) {
         [],
     );
 
-    const shown = sortBy(state, listing.memories).filter((memory) => !isForgotten(namespace, memory.path));
-    const total = totalOf(state, filters, namespace, known ?? []);
+    const total = listing.data?.total ?? 0;
+    const shown = (listing.data?.memories ?? []).filter((memory) => !isForgotten(namespace, memory.path));
+    // A page beyond the end, as after a forgotten memory, becomes the last one.
+    const lastPage = Math.max(1, Math.ceil(total / PAGE_ROWS));
+    useEffect(() => {
+        if (listing.data && !listing.isLoading && page > lastPage) turnTo(lastPage);
+    });
     return (
         <>
             <PageHeading title="Memories">
-                {filters && <CopyAsCode request={codeOf(namespace, filters)} />}
+                {filters && <CopyAsCode request={codeOf(namespace, filters, order)} />}
                 <button type="button" class="primary" onClick={() => setWriting(true)}>
                     New memory
                 </button>
             </PageHeading>
             <Crumbs namespace={namespace} path={rest} />
-            <Filters namespace={namespace} state={state} topics={known ?? []} memories={listing.memories} />
+            <Filters namespace={namespace} state={state} topics={known ?? []} />
             {state.isTimeline && (
                 <Timeline namespace={namespace} state={state} filters={filtersOf({ ...state, day: "" }, known ?? [])} />
             )}
             {listing.error ? (
-                <ErrorState error={listing.error} onRetry={listing.retry} />
-            ) : listing.isLoading && listing.memories.length === 0 ? (
+                <ErrorState error={listing.error} onRetry={listing.reload} />
+            ) : !listing.data ? (
                 <Skeleton lines={2} count={6} />
-            ) : shown.length === 0 ? (
+            ) : total === 0 ? (
                 <Nothing namespace={namespace} isFiltered={isFiltered(state)} />
             ) : (
-                <section class="stack" aria-label="List of memories">
-                    {state.order !== "newest" && !listing.isComplete && !listing.isLoading && (
-                        <p class="notice">
-                            This order holds for the newest {formatNumber(listing.memories.length)} memories. Use the
-                            filters to order others.
-                        </p>
-                    )}
-                    {listing.isPartial && (
-                        <p class="notice">
-                            Memories are missing here, because more than 200 of one directory share one time. Choose
-                            another time to list them.
-                        </p>
-                    )}
+                <section class="stack" aria-label="List of memories" aria-busy={listing.isLoading}>
                     <SelectionBar
                         namespace={namespace}
                         selected={selected}
                         onChange={setSelected}
                         memories={shown}
                         filters={filters}
-                        isAll={listing.isComplete}
                     />
                     <Page
                         namespace={namespace}
                         state={state}
                         memories={shown}
-                        total={listing.isComplete ? shown.length : total}
-                        isComplete={listing.isComplete}
+                        total={total}
+                        lastPage={lastPage}
                         selected={selected}
                         onSelect={setSelected}
                     />
@@ -119,51 +105,53 @@ function clearFilters(): void {
     setQuery({ ...Object.fromEntries(FILTERS.map((name) => [name, null])), page: null });
 }
 
+function turnTo(page: number): void {
+    setQuery({ page: page > 1 ? String(page) : null });
+}
+
 /** One page of the list, with the buttons that turn pages. */
 function Page(props: {
     namespace: string;
     state: ListState;
     memories: readonly Hit[];
-    total: number | null;
-    isComplete: boolean;
+    total: number;
+    lastPage: number;
     selected: ReadonlySet<string>;
     onSelect: (selected: ReadonlySet<string>) => void;
 }) {
-    const { namespace, state, memories, total, isComplete, selected, onSelect } = props;
-    const lastPage = Math.max(1, Math.ceil(memories.length / PAGE_ROWS));
-    // A page beyond the end, as after a forgotten memory, is the last one.
-    const page = isComplete ? Math.min(state.page, lastPage) : state.page;
+    const { namespace, state, memories, total, lastPage, selected, onSelect } = props;
+    const page = Math.min(state.page, lastPage);
     const start = (page - 1) * PAGE_ROWS;
-    const rows = memories.slice(start, start + PAGE_ROWS);
-    const hasNext = memories.length > start + PAGE_ROWS;
     function turn(next: number): void {
-        setQuery({ page: next > 1 ? String(next) : null });
+        turnTo(next);
         document.querySelector("main h1")?.scrollIntoView();
     }
-    const range = `${formatNumber(start + 1)}–${formatNumber(start + rows.length)}`;
+    const range = `${formatNumber(start + 1)}–${formatNumber(start + memories.length)}`;
     return (
         <>
             <p class="dim" role="status">
-                {range} of {total === null ? "many" : formatNumber(total)} {total === 1 ? "memory" : "memories"}
+                {range} of {formatNumber(total)} {total === 1 ? "memory" : "memories"}
             </p>
-            {rows.length === 0 ? (
+            {memories.length === 0 ? (
                 <Skeleton lines={2} count={6} />
             ) : (
                 <Rows
                     namespace={namespace}
-                    memories={rows}
+                    memories={memories}
                     field={state.field}
                     selected={selected}
                     onSelect={onSelect}
                 />
             )}
-            {(page > 1 || hasNext) && (
+            {lastPage > 1 && (
                 <nav class="row pages" aria-label="Pages">
                     <button type="button" disabled={page === 1} onClick={() => turn(page - 1)}>
                         Previous page
                     </button>
-                    <span class="dim">Page {formatNumber(page)}</span>
-                    <button type="button" disabled={!hasNext} onClick={() => turn(page + 1)}>
+                    <span class="dim">
+                        Page {formatNumber(page)} of {formatNumber(lastPage)}
+                    </span>
+                    <button type="button" disabled={page >= lastPage} onClick={() => turn(page + 1)}>
                         Next page
                     </button>
                 </nav>
@@ -200,48 +188,12 @@ function isFiltered(state: ListState): boolean {
     return tiers.length > 0 || tags.length > 0 || isCurrentOnly || Boolean(topic || document || month || day);
 }
 
-function sortBy(state: ListState, memories: readonly Hit[]): readonly Hit[] {
-    if (state.order === "newest") return memories;
-    const sorted = [...memories];
-    if (state.order === "title") {
-        const titles = new Map<Hit, string>();
-        for (const memory of memories) titles.set(memory, splitTitle(memory.content, memory.path).title);
-        const collator = new Intl.Collator(undefined, { numeric: true });
-        return sorted.sort((a, b) => collator.compare(titles.get(a)!, titles.get(b)!));
-    }
-    const time = (memory: Hit) => timeOf(memory, state.field) ?? "";
-    return sorted.sort((a, b) => time(a).localeCompare(time(b)));
-}
-
-/** Returns the number of memories of a list, where counts of the server say it; otherwise null. */
-function totalOf(
-    state: ListState,
-    filters: ListingFilters | null,
-    namespace: string,
-    topics: readonly Schemas["Topic"][],
-): number | null {
-    const { tags, month, day, isCurrentOnly, directory, document, field } = state;
-    if (!filters || tags.length > 0 || month || day || isCurrentOnly || document || field === "occurred") return null;
-    if (!isFiltered(state) && !directory) {
-        return namespaces.value.find((each) => each.name === namespace)?.memories ?? null;
-    }
-    if (directory.includes("/")) return null;
-    let total = 0;
-    for (const each of topics) {
-        if (state.tiers.length > 0 && !state.tiers.includes(each.tier)) continue;
-        if (state.topic && each.topic !== state.topic) continue;
-        if (directory && each.tier !== directory) continue;
-        total += each.memories;
-    }
-    return total;
-}
-
-function codeOf(namespace: string, filters: ListingFilters): CodeRequest {
-    const options = { namespace, ...filters };
+function codeOf(namespace: string, filters: ListingFilters, order: Order): CodeRequest {
+    const options = { namespace, ...filters, order };
     return {
         method: "get",
-        path: "/v1/retrieve",
+        path: "/v1/memories",
         query: options,
-        client: { method: "retrieve", positional: [], options },
+        client: { method: "memories", positional: [], options, isList: true },
     };
 }

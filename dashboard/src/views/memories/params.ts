@@ -80,8 +80,7 @@ export function filtersOf(state: ListState, topics: readonly Schemas["Topic"][])
   const filters: ListingFilters = { time_field: field, current: state.isCurrentOnly ? "only" : "any" };
   const paths = pathsOf(state, topics);
   if (paths.length > 0) filters.paths = paths;
-  // The server requires a filter; all tiers are everything.
-  if (tiers.length > 0 || paths.length === 0) filters.tiers = tiers.length > 0 ? tiers : [...TIERS];
+  if (tiers.length > 0) filters.tiers = tiers;
   if (tags.length > 0) filters.tags = tags;
   const since = day || (month && `${month}-01`);
   if (since) {

@@ -14,14 +14,12 @@ interface SelectionProps {
     namespace: string;
     selected: ReadonlySet<string>;
     onChange: (selected: ReadonlySet<string>) => void;
-    /** The loaded memories. */
+    /** The memories of the page. */
     memories: readonly Hit[];
     filters: ListingFilters | null;
-    /** Whether the loaded memories are all of the list. */
-    isAll: boolean;
 }
 
-export function SelectionBar({ namespace, selected, onChange, memories, filters, isAll }: SelectionProps) {
+export function SelectionBar({ namespace, selected, onChange, memories, filters }: SelectionProps) {
     const [isTagging, setTagging] = useState(false);
     const [progress, setProgress] = useState<string | null>(null);
     const count = selected.size;
@@ -45,11 +43,7 @@ export function SelectionBar({ namespace, selected, onChange, memories, filters,
         <div class="selection" role="group" aria-label="Selected memories">
             <span role="status">
                 {progress ??
-                    (count > 0
-                        ? `${formatNumber(count)} selected`
-                        : isAll
-                          ? "Export all of the list, or select memories"
-                          : "Export the whole list, or select memories")}
+                    (count > 0 ? `${formatNumber(count)} selected` : "Export the whole list, or select memories")}
             </span>
             <div class="row">
                 {count > 0 && (

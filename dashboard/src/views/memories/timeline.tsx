@@ -1,26 +1,26 @@
 // The timeline: how many memories each day has, as a chart and as a table. A day filters the list.
 
 import { useState } from "preact/hooks";
+import type { Schemas } from "../../api";
 import { Chart, ErrorState, Skeleton, Table, formatNumber } from "../../parts";
 import { change } from "./filters";
-import { useListing, type Hit } from "./listing";
-import { TIME_NAMES, dayOf, timeOf, type ListState, type ListingFilters, type TimeField } from "./params";
+import { useFacets } from "./listing";
+import { TIME_NAMES, dayOf, type ListState, type ListingFilters } from "./params";
 
-/** Memories that are counted at a time. */
-const COUNTED_STEP = 2000;
 /** Most days of the chart. Earlier ones are in the table. */
 const CHART_DAYS_MAX = 1500;
 /** Rows that are added to the table at a time. */
 const TABLE_STEP = 31;
 const DAY_MS = 86_400_000;
 
+type DayFacet = Schemas["DayFacet"];
+
 export function Timeline(props: { namespace: string; state: ListState; filters: ListingFilters }) {
     const { namespace, state, filters } = props;
-    const [counted, setCounted] = useState(COUNTED_STEP);
-    const listing = useListing(namespace, filters, counted);
-    if (listing.error) return <ErrorState error={listing.error} onRetry={listing.retry} />;
-    if (listing.isLoading) return <Skeleton lines={6} />;
-    const days = countDays(listing.memories, state.field);
+    const { data, error, reload } = useFacets(namespace, filters);
+    if (error) return <ErrorState error={error} onRetry={reload} />;
+    if (!data) return <Skeleton lines={6} />;
+    const { days } = data;
     if (days.length === 0) return null;
     const { times, values } = fillDays(days);
     const title = `Memories by the day they ${TIME_NAMES[state.field]}`;
@@ -34,21 +34,8 @@ export function Timeline(props: { namespace: string; state: ListState; filters: 
                 onPick={(index) => pick(dayOf(new Date(times[index]!).toISOString()), state.day)}
                 table={<DayTable title={title} days={days} day={state.day} />}
             />
-            {!listing.isComplete && (
-                <div class="row">
-                    <p class="dim">The newest {formatNumber(listing.memories.length)} memories are counted.</p>
-                    <button type="button" onClick={() => setCounted(counted + COUNTED_STEP)}>
-                        Count older ones
-                    </button>
-                </div>
-            )}
         </section>
     );
-}
-
-interface DayCount {
-    day: string;
-    count: number;
 }
 
 /** Filters the list by a day, or ends the filter if the day is chosen already. */
@@ -56,19 +43,19 @@ function pick(day: string, chosen: string): void {
     change({ day: day === chosen ? null : day });
 }
 
-function DayTable({ title, days, day }: { title: string; days: readonly DayCount[]; day: string }) {
+function DayTable({ title, days, day }: { title: string; days: readonly DayFacet[]; day: string }) {
     const [shown, setShown] = useState(TABLE_STEP);
     const format = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" });
     const columns = [
         {
             title: "Day",
-            cell: (each: DayCount) => (
+            cell: (each: DayFacet) => (
                 <button type="button" aria-pressed={each.day === day} onClick={() => pick(each.day, day)}>
                     {format.format(new Date(each.day))}
                 </button>
             ),
         },
-        { title: "Memories", isNumber: true, cell: (each: DayCount) => formatNumber(each.count) },
+        { title: "Memories", isNumber: true, cell: (each: DayFacet) => formatNumber(each.memories) },
     ];
     return (
         <div class="stack">
@@ -84,22 +71,9 @@ function DayTable({ title, days, day }: { title: string; days: readonly DayCount
     );
 }
 
-/** Counts the memories of each local day, newest first. Memories without the time are left out. */
-export function countDays(memories: readonly Hit[], field: TimeField): DayCount[] {
-    const counts = new Map<string, number>();
-    for (const memory of memories) {
-        const time = timeOf(memory, field);
-        if (!time) continue;
-        const day = dayOf(time);
-        counts.set(day, (counts.get(day) ?? 0) + 1);
-    }
-    const days = [...counts].map(([day, count]) => ({ day, count }));
-    return days.sort((a, b) => b.day.localeCompare(a.day));
-}
-
 /** Returns the days from the oldest to the newest one, with zero for those without memories. */
-function fillDays(days: readonly DayCount[]): { times: number[]; values: number[] } {
-    const counts = new Map(days.map((each) => [each.day, each.count]));
+function fillDays(days: readonly DayFacet[]): { times: number[]; values: number[] } {
+    const counts = new Map(days.map((each) => [each.day, each.memories]));
     const newest = Date.parse(days[0]!.day);
     const oldest = Math.max(Date.parse(days.at(-1)!.day), newest - (CHART_DAYS_MAX - 1) * DAY_MS);
     const times: number[] = [];

@@ -72,12 +72,31 @@ pub(super) fn timeline(schemas: &mut Schemas) -> Operation {
 
 /// Adds the parameters of a retrieval but `admit`.
 pub(super) fn with_retrieval_parameters(operation: Operation, schemas: &mut Schemas) -> Operation {
-    operation
+    let operation = operation
         .parameter(Parameter::query("q", json_schema!({"type": "string"})).about(
             "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
              2025\") rank higher. Days begin and end in `timezone`.",
         ))
-        .parameter(parameters::namespaces(schemas))
+        .parameter(parameters::namespaces(schemas));
+    with_filter_parameters(operation, schemas)
+        .parameter(
+            Parameter::query("current", json_schema!({"enum": ["first", "only", "any"], "default": "first"})).about(
+                "What becomes of memories that no longer hold: `first` ranks them behind their successors, `only` \
+                 leaves them out, `any` ranks them like all others.",
+            ),
+        )
+        .parameter(Parameter::query("min_score", json_schema!({"type": "number", "minimum": 0, "maximum": 1})))
+        .parameter(Parameter::query(
+            "limit",
+            json_schema!({"type": "integer", "minimum": 1, "maximum": 200, "default": 24}),
+        ))
+        .parameter(parameters::detail())
+        .parameter(parameters::explain())
+}
+
+/// Adds the filters of a retrieval, and the time to answer as of.
+pub(super) fn with_filter_parameters(operation: Operation, schemas: &mut Schemas) -> Operation {
+    operation
         .parameter(Parameter::list("tiers", json_schema!({"type": "array", "items": schemas.reference::<Tier>()})))
         .parameter(
             Parameter::list("paths", json_schema!({"type": "array", "items": schemas.reference::<Folder>()}))
@@ -103,17 +122,4 @@ pub(super) fn with_retrieval_parameters(operation: Operation, schemas: &mut Sche
             Parameter::query("as_of", schemas.reference::<QueryTime>())
                 .about("Time to answer as of: later memories are left out, and `current` is judged at that time."),
         )
-        .parameter(
-            Parameter::query("current", json_schema!({"enum": ["first", "only", "any"], "default": "first"})).about(
-                "What becomes of memories that no longer hold: `first` ranks them behind their successors, `only` \
-                 leaves them out, `any` ranks them like all others.",
-            ),
-        )
-        .parameter(Parameter::query("min_score", json_schema!({"type": "number", "minimum": 0, "maximum": 1})))
-        .parameter(Parameter::query(
-            "limit",
-            json_schema!({"type": "integer", "minimum": 1, "maximum": 200, "default": 24}),
-        ))
-        .parameter(parameters::detail())
-        .parameter(parameters::explain())
 }

@@ -8,22 +8,24 @@ use crate::api::explain::ExplainBody;
 use crate::api::memories::DirectWriteRequest;
 use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
-use crate::api::schema::operations::context::{context, profile, timeline, with_retrieval_parameters};
+use crate::api::schema::operations::context::{
+    context, profile, timeline, with_filter_parameters, with_retrieval_parameters,
+};
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
-use crate::api::schema::values::{Folder, Id, Path};
+use crate::api::schema::values::{Folder, Path};
 use crate::api::views::memories::{TopicsView, TreeView, WrittenMemoryView};
-use crate::api::views::queue::{DroppedLetterView, QueueView, RetriedLetterView};
-use crate::api::views::writes::WriteView;
 use crate::memory::request::RememberRequest;
 use crate::service::answer::Answer;
 use crate::service::memories::GraphView;
-use crate::service::retrieval::{ExplainResponse, HitView, RetrievalResponse};
+use crate::service::retrieval::{ExplainResponse, Facets, HitView, MemoryList, RetrievalResponse};
 
 /// Returns the operations.
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     vec![
         remember(schemas),
+        list_memories(schemas),
+        facets(schemas),
         get_memory(schemas),
         write_memory(schemas),
         forget_memory(schemas),
@@ -37,10 +39,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         profile(schemas),
         answer(schemas),
         explain(schemas),
-        get_write(schemas),
-        queue(schemas),
-        drop_dead_letter(schemas),
-        retry_dead_letter(schemas),
     ]
 }
 
@@ -59,6 +57,48 @@ fn remember(schemas: &mut Schemas) -> Operation {
     .accepted(schemas)
     .waits(schemas)
     .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
+}
+
+fn list_memories(schemas: &mut Schemas) -> Operation {
+    let list = Operation::new("GET /v1/memories", "listMemories", "List the memories of a namespace in pages.")
+        .parameter(parameters::namespace(schemas));
+    with_listing_parameters(list, schemas)
+        .about(
+            "Writes between two requests move the later pages. Every score is 1. For memories that answer a question, \
+             use `GET /v1/retrieve`.",
+        )
+        .parameter(
+            Parameter::query("order", json_schema!({"enum": ["newest", "oldest", "title"], "default": "newest"}))
+                .about("`newest` and `oldest` are by `time_field`; memories without that time come last."),
+        )
+        .parameter(
+            Parameter::query("offset", json_schema!({"type": "integer", "minimum": 0, "default": 0}))
+                .about("Number of memories before the page."),
+        )
+        .parameter(
+            Parameter::query("limit", json_schema!({"type": "integer", "minimum": 1, "default": 50}))
+                .about("A limit above 200 is reduced to 200."),
+        )
+        .parameter(parameters::detail())
+        .responds(200, "The page.", schemas.response::<MemoryList>())
+        .errors(&[NOT_FOUND, BUSY])
+}
+
+fn facets(schemas: &mut Schemas) -> Operation {
+    let facets = Operation::new("GET /v1/facets", "facets", "Count the memories of a namespace by day, tag and topic.")
+        .parameter(parameters::namespace(schemas));
+    with_listing_parameters(facets, schemas)
+        .about("The filters are those of `GET /v1/memories`. Days begin and end in `timezone`.")
+        .responds(200, "The counts.", schemas.response::<Facets>())
+        .errors(&[NOT_FOUND, BUSY])
+}
+
+/// Adds the filters of a listing.
+fn with_listing_parameters(operation: Operation, schemas: &mut Schemas) -> Operation {
+    with_filter_parameters(operation, schemas).parameter(
+        Parameter::query("current", json_schema!({"enum": ["first", "only", "any"], "default": "any"}))
+            .about("`only` leaves out memories that no longer hold. `first` means the same as `any`."),
+    )
 }
 
 fn get_memory(schemas: &mut Schemas) -> Operation {
@@ -203,58 +243,6 @@ fn explain(schemas: &mut Schemas) -> Operation {
     )
     .body(schemas.body::<ExplainBody>())
     .responds(200, "The place of the memory in the result.", schemas.response::<ExplainResponse>())
-    .errors(&[NOT_FOUND])
-}
-
-fn get_write(schemas: &mut Schemas) -> Operation {
-    Operation::new("GET /v1/writes/{id}", "getWrite", "Return the state of an accepted write, and what it changed.")
-        .about(
-            "The id is that of a `202`. Writes are kept for 14 days after their acceptance. A key that is limited to a \
-             namespace sees only the writes of its namespace.",
-        )
-        .parameter(parameters::id("id"))
-        .responds(200, "The write.", schemas.shared_response::<WriteView<'_>>())
-        .errors(&[NOT_FOUND])
-}
-
-fn queue(schemas: &mut Schemas) -> Operation {
-    Operation::new(
-        "GET /v1/queue",
-        "queue",
-        "Return the number of queued writes, and the writes that failed permanently.",
-    )
-    .parameter(
-        Parameter::query("limit", json_schema!({"type": "integer", "minimum": 1, "maximum": 1000, "default": 200}))
-            .about("Most dead letters in a page."),
-    )
-    .parameter(Parameter::query("after", schemas.reference::<Id>()).about("`next` of the previous page."))
-    .responds(
-        200,
-        "The queue of the account. Dead letters are sorted oldest first and omit their bodies.",
-        schemas.response::<QueueView>(),
-    )
-    .errors(&[BUSY])
-}
-
-fn drop_dead_letter(schemas: &mut Schemas) -> Operation {
-    Operation::new(
-        "DELETE /v1/dead-letters/{id}",
-        "dropDeadLetter",
-        "Drop a write that failed permanently. Requires a dashboard session.",
-    )
-    .parameter(Parameter::path("id", schemas.reference::<Id>()))
-    .responds(200, "The write is deleted permanently.", schemas.response::<DroppedLetterView>())
-    .errors(&[NOT_FOUND])
-}
-
-fn retry_dead_letter(schemas: &mut Schemas) -> Operation {
-    Operation::new(
-        "POST /v1/dead-letters/{id}/retry",
-        "retryDeadLetter",
-        "Put a write that failed permanently back into the queue. Requires a dashboard session.",
-    )
-    .parameter(Parameter::path("id", schemas.reference::<Id>()))
-    .responds(200, "The write is in the queue again, with three retries.", schemas.response::<RetriedLetterView>())
     .errors(&[NOT_FOUND])
 }
 

@@ -1,5 +1,6 @@
 //! What the document says about each route, one file per tag.
 
+mod activity;
 mod billing;
 mod context;
 mod conversations;
@@ -21,6 +22,7 @@ pub(super) fn by_tag(schemas: &mut Schemas) -> Vec<(&'static str, Vec<Operation>
         ("identity", identity::operations(schemas)),
         ("namespaces", namespaces::operations(schemas)),
         ("memories", memories::operations(schemas)),
+        ("activity", activity::operations(schemas)),
         ("vocabulary", vocabulary::operations(schemas)),
         ("skills", skills::operations(schemas)),
         ("conversations", conversations::operations(schemas)),

@@ -185,6 +185,7 @@ impl QueueEntryV1 {
             accepted_running_ms: 0,
             failures: self.failures,
             fingerprint: None,
+            sender: None,
             work: self.work,
         }))
     }

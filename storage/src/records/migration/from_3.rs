@@ -76,6 +76,7 @@ mod tests {
             accepted_running_ms: 1,
             failures: 0,
             fingerprint: None,
+            sender: None,
             work: QueuedWork::Forget { paths: vec!["facts/a.md".into()] },
         }
     }
