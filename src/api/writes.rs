@@ -26,9 +26,12 @@ const PAGE: PageSize = PageSize { default: 50, max: 200 };
 /// `GET /v1/writes`. A key that is limited to a namespace sees only the writes of its namespace.
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let query = &request.query;
-    let namespace = match (query.get("namespace"), request.principal.scope()) {
+    let namespace = match (query.last("namespace"), request.principal.scope()) {
         (None, None) => None,
-        (name, _) => Some(request.readable_namespace(name)?),
+        (name, _) => {
+            let name = request.readable_namespace(name)?;
+            Some(request.app.namespaces.existing(request.account(), &name)?.name)
+        }
     };
     let filter = WriteFilter { namespace, statuses: statuses(query)?, before: query.before("write")? };
     let page = request.app.intake.writes(request.account(), &filter, query.page_limit(PAGE)?)?;

@@ -23,6 +23,9 @@ use crate::clock::Clock;
 /// Accounts with a day. Beyond, the day that was changed longest ago is dropped. Each takes up to about 1.5 MB.
 const ACCOUNTS_MAX: usize = 32;
 
+/// Routes that a dashboard asks for again and again. They are not counted, because they would hide the others.
+const POLLED_ROUTES: [&str; 4] = ["/v1/queue", "/v1/statistics", "/v1/usage", "/v1/writes"];
+
 /// The last days of accounts.
 pub struct Days {
     clock: Clock,
@@ -34,8 +37,11 @@ impl Days {
         Self { clock, accounts: Mutex::default() }
     }
 
-    /// Records a request of an account.
+    /// Records a request of an account, unless a dashboard sends it again and again.
     pub fn record_request(&self, account: &AccountId, request: AnsweredRequest) {
+        if POLLED_ROUTES.contains(&request.route) {
+            return;
+        }
         self.change(account, |interval| interval.record_request(request));
     }
 
@@ -115,6 +121,13 @@ mod tests {
         assert_eq!(counts, [3, 0, 2]);
         let slowest = report.requests.p99_ms.expect("has times");
         assert!((95.0..105.0).contains(&slowest), "{slowest}");
+    }
+
+    #[test]
+    fn requests_that_a_dashboard_repeats_are_not_counted() {
+        let (days, _) = days();
+        days.record_request(&account("a"), request("/v1/queue", 200, 1));
+        assert_eq!(days.report(&account("a")).requests.count, 0);
     }
 
     #[test]

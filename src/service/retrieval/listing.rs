@@ -1,5 +1,6 @@
 //! Listings of a namespace in pages, and what its memories can be filtered by: days, tags and topics with their counts.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use cuebase_retrieval::{Currency, Filter, Listed, ListedPage, Listing, ListingOrder, Snapshot};
@@ -233,7 +234,7 @@ impl FacetCounts {
             facets.tags.push(TagFacet { tag, memories });
         }
         // Stable, so tags with the same count stay in their order.
-        facets.tags.sort_by(|a, b| b.memories.cmp(&a.memories));
+        facets.tags.sort_by_key(|facet| Reverse(facet.memories));
         facets.tags.truncate(TAGS_MAX);
         for ((tier, topic), memories) in self.topics {
             facets.topics.push(TopicFacet { tier, topic, memories });

@@ -45,7 +45,7 @@ fn list_writes(schemas: &mut Schemas) -> Operation {
         )
         .parameter(Parameter::query("before", schemas.reference::<Id>()).about("`next` of the previous page."))
         .responds(200, "The page.", schemas.response::<WritesView<'_>>())
-        .errors(&[BUSY])
+        .errors(&[NOT_FOUND, BUSY])
 }
 
 fn get_write(schemas: &mut Schemas) -> Operation {
@@ -109,7 +109,8 @@ fn statistics(schemas: &mut Schemas) -> Operation {
     )
     .about(
         "The day is kept in memory: it begins with the start of the server. A server with more than 32 active accounts \
-         keeps the days of those that sent requests last. Times are within 5 % of the measured ones. Not for keys with \
+         keeps the days of those that sent requests last. Times are within 5 % of the measured ones. Requests \
+         that a dashboard repeats (`/v1/queue`, `/v1/statistics`, `/v1/usage`, `/v1/writes`) are not counted. Not for keys with \
          a namespace.",
     )
     .responds(200, "The statistics.", schemas.response::<StatisticsView>())
