@@ -712,7 +712,7 @@ export interface paths {
         };
         /**
          * Return the requests of the account over the last day, how well its retrievals found something, and the state of storage and models.
-         * @description The day is kept in memory: it begins with the start of the server. A server with more than 32 active accounts keeps the days of those that sent requests last. Times are within 5 % of the measured ones. Not for keys with a namespace.
+         * @description The day is kept in memory: it begins with the start of the server. A server with more than 32 active accounts keeps the days of those that sent requests last. Times are within 5 % of the measured ones. Requests that a dashboard repeats (`/v1/queue`, `/v1/statistics`, `/v1/usage`, `/v1/writes`) are not counted. Not for keys with a namespace.
          */
         get: operations["statistics"];
         put?: never;
@@ -1134,6 +1134,17 @@ export interface components {
              *     arm.
              */
             terms: components["schemas"]["TermMatch"][];
+        };
+        /** @description A memory that was extracted from a source. */
+        ExtractedMemory: {
+            /** @description Whether the memory holds at present. */
+            current: boolean;
+            /** @description Indexes of the messages that the memory comes from. */
+            messages: number[];
+            /** @description Path of the memory. */
+            path: string;
+            /** @description Title of the memory. */
+            title: string;
         };
         /** @description Path of a directory of memories. */
         Folder: string;
@@ -4502,6 +4513,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         accepted_at: components["schemas"]["Time"];
+                        /** @description The same memories with the messages that they come from. */
+                        extracted: components["schemas"]["ExtractedMemory"][];
                         /** @description Id of the write that brought the conversation. */
                         id: components["schemas"]["Id"];
                         /** @description Paths of existing memories that were extracted from the conversation. */
@@ -5021,6 +5034,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Busy"];

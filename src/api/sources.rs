@@ -28,8 +28,14 @@ pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
     let name = request.read_namespace()?;
     let namespace = request.app.namespaces.existing(request.account(), &name)?;
     let source = request.app.conversations.source(&namespace, request.parameter(0))?;
-    let memories = request.app.conversations.source_memories(&namespace, source.id)?;
-    Reply::ok(&SourceMessagesView { id: source.id, namespace: &name, conversation: source.body(), memories })
+    let extracted = request.app.conversations.source_memories(&namespace, source.id)?;
+    Reply::ok(&SourceMessagesView {
+        id: source.id,
+        namespace: &name,
+        conversation: source.body(),
+        memories: extracted.iter().map(|memory| memory.path.as_str()).collect(),
+        extracted: &extracted,
+    })
 }
 
 /// `DELETE /v1/sources/{id}`.

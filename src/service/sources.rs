@@ -4,9 +4,11 @@
 //! (`cuebase_storage::records`). `maintenance/export.rs` exports sources, `ingest/reextract` extracts memories from
 //! them again.
 
-use cuebase_storage::memory_file::MemoryFile;
+use cuebase_storage::memory_file::{MemoryFile, markdown};
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
 use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::conversations::Conversations;
@@ -28,6 +30,20 @@ pub struct SourceFilter<'a> {
     pub session_id: Option<&'a str>,
     /// Only sources accepted before this one.
     pub before: Option<MessageId>,
+}
+
+/// A memory that was extracted from a source.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ExtractedMemory")]
+pub struct ExtractedMemory {
+    /// Path of the memory.
+    pub path: String,
+    /// Title of the memory.
+    pub title: String,
+    /// Indexes of the messages that the memory comes from.
+    pub messages: Vec<u64>,
+    /// Whether the memory holds at present.
+    pub current: bool,
 }
 
 /// A kept conversation.
@@ -143,22 +159,36 @@ impl Conversations {
         }
     }
 
-    /// Returns the paths of the memories that were extracted from a source and still exist, up to 200.
-    pub fn source_memories(&self, namespace: &NamespaceRecord, id: MessageId) -> Result<Vec<String>> {
+    /// Returns the memories that were extracted from a source and still exist, up to 200.
+    pub fn source_memories(&self, namespace: &NamespaceRecord, id: MessageId) -> Result<Vec<ExtractedMemory>> {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
         let lease = self.namespaces.lease_key(&namespace.key())?;
         let Some(head) = lease.snapshot().head().map(commit_at) else { return Ok(memories) };
         let write = id.to_string();
+        let now_ms = self.intake.clock.now_ms();
         for path in paths {
             if memories.len() == MEMORIES_MAX {
                 break;
             }
             let Some(bytes) = lease.read_git(|repository| Ok(repository.read(head, &path)?))? else { continue };
             let Ok(file) = MemoryFile::parse(&bytes) else { continue };
-            if file.front.sources.iter().any(|source| source.write.as_ref() == Some(&write)) {
-                memories.push(path);
+            let mut messages = Vec::new();
+            for source in &file.front.sources {
+                if source.write.as_ref() == Some(&write) {
+                    messages.push(source.message);
+                }
             }
+            if messages.is_empty() {
+                continue;
+            }
+            let validity = lease.read(|snapshot| snapshot.validity_of(&path, now_ms, None))?;
+            memories.push(ExtractedMemory {
+                title: markdown::title(&file.body),
+                messages,
+                current: validity.is_none_or(|state| state.current),
+                path,
+            });
         }
         Ok(memories)
     }

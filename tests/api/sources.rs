@@ -104,6 +104,10 @@ fn every_field_of_a_conversation_is_kept() {
     }
     assert!(source["accepted_at"].is_string(), "{source}");
     assert_eq!(source["memories"].as_array().map(Vec::len), Some(1), "{source}");
+    let extracted = &source["extracted"][0];
+    let expected = (&source["memories"][0], &json!([0, 1]), &json!(true));
+    assert_eq!((&extracted["path"], &extracted["messages"], &extracted["current"]), expected, "{source}");
+    assert!(extracted["title"].as_str().is_some_and(|title| !title.is_empty()), "{source}");
     let memory = api.get(&format!("/v1/memories/{}", source["memories"][0].as_str().expect("a path")));
     assert!(memory.json()["content"].as_str().expect("content").contains("Tatra"), "{memory:?}");
 }

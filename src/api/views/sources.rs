@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::api::schema::values;
 use crate::memory::time::format_ms;
+use crate::service::sources::ExtractedMemory;
 
 /// The response of `GET /v1/sources`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -71,5 +72,8 @@ pub struct SourceMessagesView<'a> {
     pub conversation: Map<String, Value>,
     /// Paths of existing memories that were extracted from the conversation.
     #[schemars(extend("maxItems" = 200))]
-    pub memories: Vec<String>,
+    pub memories: Vec<&'a str>,
+    /// The same memories with the messages that they come from.
+    #[schemars(extend("maxItems" = 200))]
+    pub extracted: &'a [ExtractedMemory],
 }

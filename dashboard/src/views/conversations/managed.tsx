@@ -174,7 +174,7 @@ async function findIngested(
     for (const { id: write } of [...listed.value.sources].reverse()) {
         const source = await call("get", "/v1/sources/{id}", { path: { id: write }, query: { namespace } }, signal);
         if (!source.ok) continue;
-        const outcomes = await loadOutcomes(namespace, write, source.value.memories, signal);
+        const outcomes = await loadOutcomes(write, source.value.extracted, signal);
         source.value.messages.forEach((message, index) => {
             const wanted = identityOf(message);
             const own = messages.find((each) => !found.has(each.id) && identityOf(each) === wanted);

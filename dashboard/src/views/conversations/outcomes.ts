@@ -1,15 +1,13 @@
-// What the messages of an ingested conversation became. The API has it in three places: the conversation lists its
-// memories, each memory lists its messages, and the write lists what it changed and what it dropped.
+// What the messages of an ingested conversation became. The conversation lists its memories with their messages, and the
+// write lists what it changed and what it dropped.
 
 import { call, type ApiError, type Schemas } from "../../api";
-import { titleOf } from "../people/about";
 
-/** Memories whose messages are loaded. Each is a request. */
-const MEMORIES_MAX = 60;
-/** Requests in flight at a time. */
-const PARALLEL = 4;
+/** Memories that the API lists for a conversation, at most. */
+const MEMORIES_MAX = 200;
 
 type Write = Schemas["Write"];
+type Extracted = Schemas["ExtractedMemory"];
 
 /** A memory of a conversation. */
 export interface OutcomeMemory {
@@ -27,57 +25,34 @@ export interface Outcomes {
   dropped: ReadonlyMap<number, string>;
   /** Reasons of refused operations of the chat model. */
   refused: readonly string[];
-  /** Memories of the conversation whose messages are not known. */
-  unassigned: readonly string[];
+  /** Whether the conversation has more memories than the API lists. */
+  isPartial: boolean;
   /** The write; null if the server no longer has it. */
   write: Write | null;
   error: ApiError | null;
 }
 
-/** Loads the outcomes of a conversation with its memories. `signal` aborts the requests. */
+/** Loads the write of a conversation, and combines it with its memories. `signal` aborts the request. */
 export async function loadOutcomes(
-  namespace: string,
   id: string,
-  paths: readonly string[],
+  extracted: readonly Extracted[],
   signal: AbortSignal,
 ): Promise<Outcomes> {
   const written = await call("get", "/v1/writes/{id}", { path: { id } }, signal);
   const write = written.ok ? written.value : null;
   const memories = new Map<number, OutcomeMemory[]>();
-  const unassigned = paths.slice(MEMORIES_MAX);
-  let error = written.ok || written.error.status === 404 ? null : written.error;
-
-  async function assign(path: string): Promise<void> {
-    const found = await call(
-      "get",
-      "/v1/memories/{path}",
-      { path: { path }, query: { namespace, detail: "full" } },
-      signal,
-    );
-    if (!found.ok) {
-      unassigned.push(path);
-      if (found.error.status !== 404) error = found.error;
-      return;
-    }
-    const { content, current, sources = [] } = found.value;
-    const memory = { path, title: titleOf(content, path), effect: effectOf(write, path), isCurrent: current };
-    const own = sources.filter((source) => source.write === id);
-    if (own.length === 0) unassigned.push(path);
-    for (const { message } of own) memories.set(message, [...(memories.get(message) ?? []), memory]);
+  for (const { path, title, messages, current } of extracted) {
+    const memory = { path, title, effect: effectOf(write, path), isCurrent: current };
+    for (const message of messages) memories.set(message, [...(memories.get(message) ?? []), memory]);
   }
-  const queue = paths.slice(0, MEMORIES_MAX);
-  async function work(): Promise<void> {
-    for (let path = queue.shift(); path && !signal.aborted; path = queue.shift()) await assign(path);
-  }
-  await Promise.all(Array.from({ length: PARALLEL }, work));
-
   const dropped = new Map<number, string>();
   const refused: string[] = [];
   for (const { message, reason } of write?.dropped ?? []) {
     if (message === null || message === undefined) refused.push(reason);
     else dropped.set(message, reason);
   }
-  return { memories, dropped, refused, unassigned, write, error };
+  const error = written.ok || written.error.status === 404 ? null : written.error;
+  return { memories, dropped, refused, isPartial: extracted.length >= MEMORIES_MAX, write, error };
 }
 
 function effectOf(write: Write | null, path: string): OutcomeMemory["effect"] {

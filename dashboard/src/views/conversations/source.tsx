@@ -10,7 +10,7 @@ import { Outcome, Turns, WriteSummary, useOutcomes } from "./turns";
 export function SourcePage({ namespace, id }: { namespace: string; id: string }) {
     const request = useRequest("get", "/v1/sources/{id}", { path: { id }, query: { namespace } });
     const source = request.data;
-    const outcomes = useOutcomes(namespace, id, source?.memories);
+    const outcomes = useOutcomes(id, source?.extracted);
     const title = source?.occurred_at ? `Conversation of ${formatDay(source.occurred_at)}` : "Conversation";
     const session = source?.session_id ?? "";
     return (

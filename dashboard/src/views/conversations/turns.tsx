@@ -55,19 +55,19 @@ export function textOf(content: Schemas["Content"]): string {
 }
 
 /** Loads the outcomes of a conversation; null while they are loading. */
-export function useOutcomes(namespace: string, id: string, paths: readonly string[] | undefined): Outcomes | null {
+export function useOutcomes(id: string, extracted: readonly Schemas["ExtractedMemory"][] | undefined): Outcomes | null {
     const [outcomes, setOutcomes] = useState<Outcomes | null>(null);
-    const key = paths?.join("\n");
+    const key = JSON.stringify(extracted);
     useEffect(() => {
-        if (!paths) return undefined;
+        if (!extracted) return undefined;
         const abort = new AbortController();
         setOutcomes(null);
-        void loadOutcomes(namespace, id, paths, abort.signal).then((loaded) => {
+        void loadOutcomes(id, extracted, abort.signal).then((loaded) => {
             if (!abort.signal.aborted) setOutcomes(loaded);
         });
         return () => abort.abort();
-        // The key stands for the paths.
-    }, [namespace, id, key]);
+        // The key stands for the memories.
+    }, [id, key]);
     return outcomes;
 }
 
@@ -103,9 +103,9 @@ export function Outcome(props: { namespace: string; outcomes: Outcomes | null; i
 }
 
 /** Says why a message has neither a memory nor a reason. */
-function explainNothing({ write, unassigned }: Outcomes): string {
+function explainNothing({ write, isPartial }: Outcomes): string {
     if (write && write.status !== "ingested") return `No memory yet: the write is ${write.status}.`;
-    if (unassigned.length > 0) return "Not known: see the other memories below.";
+    if (isPartial) return "Not known: the conversation has more memories than are listed.";
     if (write) return "No memory exists. It was extracted and forgotten, or the model found nothing to remember.";
     return "No memory exists. The reason is kept for 14 days only.";
 }
@@ -113,7 +113,7 @@ function explainNothing({ write, unassigned }: Outcomes): string {
 /** What the write did in addition to the outcomes of single messages. */
 export function WriteSummary({ namespace, outcomes }: { namespace: string; outcomes: Outcomes | null }) {
     if (!outcomes) return null;
-    const { write, refused, unassigned, error } = outcomes;
+    const { write, refused, error } = outcomes;
     const ended = write?.ended ?? [];
     return (
         <section class="card" aria-label="Write">
@@ -133,7 +133,6 @@ export function WriteSummary({ namespace, outcomes }: { namespace: string; outco
                 </p>
             )}
             <Paths namespace={namespace} title="Memories that no longer hold since this write" paths={ended} />
-            <Paths namespace={namespace} title="Other memories of this conversation" paths={unassigned} />
             {refused.length > 0 && (
                 <>
                     <h3>Refused operations of the chat model</h3>
