@@ -47,7 +47,9 @@ class Service:
             if line.startswith("listening on "):
                 break
         self.url = re.search(r"listening on (\S+)", output).group(1)
-        self.first_link = re.search(r"http\S+#code=\S+", output).group(0)
+        # Only the first start prints a link.
+        printed = re.search(r"http\S+#code=\S+", output)
+        self.first_link = printed.group(0) if printed else self.command("token", "--link")
         self.listener = self.dashboard = self.first_link.split("/#")[0]
         if PREVIEW:
             self.start_preview()
@@ -122,7 +124,7 @@ def browser():
 
 @contextmanager
 def open_pages(browser):
-    """Yields a function that opens a page. At the end, script errors, blocked content and requests to other hosts fail."""
+    """Yields a function that opens a page. At the end, script errors and blocked or external requests fail."""
     contexts, errors = [], []
 
     def open_page(address: str, **options):

@@ -18,6 +18,13 @@ def expect_error(page: Page, *parts: str):
     assert not re.search(r"/v1/|undefined|\[object|[{}]|_not_found|TypeError", alert.inner_text())
 
 
+def create_namespace(service, name: str):
+    """Creates a namespace with one memory."""
+    service.call("POST", "/v1/namespaces", {"name": name})
+    body = {"namespace": name, "content": "# The boat\n\nIts hull is green.\n"}
+    service.call("POST", "/v1/memories/facts/x/boat.md", body)
+
+
 def test_a_server_that_stops_is_reported(start, visit):
     service = start("serve")
     page = visit(service.link())
@@ -66,8 +73,7 @@ def damaged(start):
     """A server of which the repository of the namespace `boats` is moved away."""
     service = start("serve")
     for name in ["boats", "others"]:
-        body = {"namespace": name, "content": "# The boat\n\nIts hull is green.\n"}
-        service.call("POST", "/v1/memories/facts/x/boat.md", body)
+        create_namespace(service, name)
     service.stop_process()
     (repository,) = service.data.glob("repositories/*/boats.*")
     repository.rename(service.folder / "moved.git")
@@ -94,8 +100,7 @@ def test_other_namespaces_work_next_to_a_damaged_one(damaged, visit):
 
 def test_a_namespace_that_was_deleted_elsewhere_is_reported_by_every_view(service, signed_in):
     name = unique_name("deleted")
-    body = {"namespace": name, "content": "# The boat\n\nIts hull is green.\n"}
-    service.call("POST", "/v1/memories/facts/x/boat.md", body)
+    create_namespace(service, name)
     page = signed_in(f"/n/{name}/memory/facts/x/boat.md")
     expect_view(page, "The boat")
     service.call("DELETE", f"/v1/namespaces/{name}")
@@ -106,8 +111,7 @@ def test_a_namespace_that_was_deleted_elsewhere_is_reported_by_every_view(servic
 
 def test_a_write_to_a_namespace_that_was_deleted_elsewhere_is_explained(service, signed_in):
     name = unique_name("deleted")
-    body = {"namespace": name, "content": "# The boat\n\nIts hull is green.\n"}
-    service.call("POST", "/v1/memories/facts/x/boat.md", body)
+    create_namespace(service, name)
     page = signed_in(f"/n/{name}/memories")
     page.locator(".memory-row").get_by_role("checkbox").check()
     page.get_by_role("button", name="Tag", exact=True).click()
