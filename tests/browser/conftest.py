@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,28 +28,35 @@ class Service:
     """A running `cuebase` process."""
 
     def __init__(self, folder: Path, command: list[str], settings: dict[str, str]):
+        self.folder, self.arguments, self.settings = folder, command, settings
         self.data = folder / "data"
-        self.log = open(folder / "log", "w+")
-        environment = {"PATH": os.environ["PATH"], **settings}
+        self.log = open(folder / "log", "a+")
+        self.preview = None
+        self.launch()
+        self.session = self.command("token")
+
+    def launch(self):
+        """Starts the process with the data of the last one, at other addresses."""
+        environment = {"PATH": os.environ["PATH"], **self.settings}
         listen = ["--listen", "127.0.0.1:0", "--dashboard-listen", "127.0.0.1:0", "--data", str(self.data)]
-        self.process = subprocess.Popen(
-            [BINARY, *command, *listen], stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment, cwd=folder
-        )
+        command, streams = [BINARY, *self.arguments, *listen], {"stdout": subprocess.PIPE, "stderr": self.log}
+        self.process = subprocess.Popen(command, text=True, env=environment, cwd=self.folder, **streams)
         output = ""
         for line in self.process.stdout:
             output += line
             if line.startswith("listening on "):
                 break
         self.url = re.search(r"listening on (\S+)", output).group(1)
-        self.first_link = re.search(r"http\S+#code=\S+", output).group(0)
+        # Only the first start prints a link.
+        printed = re.search(r"http\S+#code=\S+", output)
+        self.first_link = printed.group(0) if printed else self.command("token", "--link")
         self.listener = self.dashboard = self.first_link.split("/#")[0]
-        self.preview = None
         if PREVIEW:
             self.start_preview()
-        self.session = self.command("token")
 
     def start_preview(self):
         """Puts the preview in front of the dashboard's listener."""
+        self.stop_preview()
         command = ["node", str(PREVIEW_SCRIPT), self.listener]
         self.preview = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.dashboard = self.preview.stdout.readline().split()[-1]
@@ -68,15 +76,22 @@ class Service:
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
-    def stop(self):
+    def stop_preview(self):
         if self.preview:
             self.preview.terminate()
             self.preview.wait(60)
-        self.process.terminate()
-        self.process.wait(60)
+
+    def stop(self):
+        self.stop_preview()
+        self.stop_process()
         self.log.seek(0)
         log = self.log.read()
         assert "panicked" not in log and "internal failure" not in log, log[-4000:]
+
+    def stop_process(self):
+        """Stops the server. A page of the preview is still served."""
+        self.process.terminate()
+        self.process.wait(60)
 
 
 @pytest.fixture(scope="session")
@@ -107,9 +122,9 @@ def browser():
         browser.close()
 
 
-@pytest.fixture
-def visit(browser):
-    """Returns a function that opens a page. Script errors, blocked content and requests to other hosts fail the test."""
+@contextmanager
+def open_pages(browser):
+    """Yields a function that opens a page. At the end, script errors and blocked or external requests fail."""
     contexts, errors = [], []
 
     def open_page(address: str, **options):
@@ -131,6 +146,13 @@ def visit(browser):
     for context in contexts:
         context.close()
     assert not errors, "\n".join(errors)
+
+
+@pytest.fixture
+def visit(browser):
+    """Returns a function that opens a page. Script errors, blocked content and requests to other hosts fail the test."""
+    with open_pages(browser) as open_page:
+        yield open_page
 
 
 def check_console(message, errors: list[str]):
@@ -157,3 +179,12 @@ def signed_in(service, visit):
         return page
 
     return enter
+
+
+@pytest.fixture(scope="session")
+def stored_session(service, browser):
+    """The storage of a signed-in page. A page with it opens any address of the dashboard without the sign-in page."""
+    with open_pages(browser) as open_page:
+        page = open_page(service.link())
+        page.get_by_role("heading", name="Search", level=1).wait_for()
+        return page.context.storage_state()

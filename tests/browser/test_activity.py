@@ -3,25 +3,13 @@
 import json
 import re
 import threading
-import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import expect_focus, go, query_of, serious_violations, tab_to, unique_name
 from playwright.sync_api import Page, expect
 
 ACTIVITY = "/n/demo/activity"
-
-
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
 
 
 def expect_activity(page: Page):
@@ -29,15 +17,9 @@ def expect_activity(page: Page):
     expect(page.get_by_role("region", name="Background jobs")).to_be_visible()
 
 
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
-
-
 def remember(service, namespace: str = "demo", wait: str = "?wait=30") -> str:
     """Sends a conversation. Returns the id of its write."""
-    word = f"quay{uuid.uuid4().hex[:8]}"
+    word = unique_name("quay")
     messages = [{"role": "user", "name": "Noor", "content": f"My boat lies at the {word} this summer."}]
     return service.call("POST", f"/v1/memories{wait}", {"namespace": namespace, "messages": messages})["id"]
 
@@ -56,28 +38,6 @@ def test_the_former_address_of_the_overview_works(signed_in):
     expect_activity(signed_in("/overview"))
 
 
-def test_activity_is_accessible_and_fits(service, signed_in, width, scheme):
-    write = remember(service)
-    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
-    page = signed_in(f"{ACTIVITY}?write={write}", **options)
-    expect(page.get_by_role("heading", name=f"Write {write}")).to_be_visible()
-    expect(row_of(page, write)).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Writes:"))).to_be_visible()
-    assert serious_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_activity_fits_from_right_to_left(service, signed_in, width):
-    write = remember(service)
-    page = signed_in(ACTIVITY, viewport={"width": width, "height": 900})
-    page.keyboard.press("Control+k")
-    page.get_by_label("Command or search").fill("right to left")
-    page.keyboard.press("Enter")
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(row_of(page, write)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 def test_a_write_is_listed_with_its_state_and_its_result(service, signed_in):
     write = remember(service)
     page = signed_in(ACTIVITY)
@@ -92,7 +52,7 @@ def test_a_new_write_appears_by_itself(service, signed_in):
 
 
 def test_a_write_of_this_tab_is_listed(signed_in):
-    term = f"term-{uuid.uuid4().hex[:8]}"
+    term = unique_name("term")
     page = signed_in("/n/demo/vocabulary")
     page.get_by_role("button", name="Teach a term").click()
     page.get_by_label("Term").last.fill(term)
@@ -101,7 +61,7 @@ def test_a_write_of_this_tab_is_listed(signed_in):
         page.get_by_role("button", name="Teach", exact=True).click()
     write = sent.value.json()["id"]
     expect(page.get_by_role("row").filter(has_text=term)).to_be_visible()
-    page.evaluate("place => { location.hash = place }", ACTIVITY)
+    go(page, ACTIVITY)
     expect(row_of(page, write)).to_contain_text("ingested")
 
 
@@ -122,7 +82,7 @@ def test_the_followed_write_is_in_the_address(service, signed_in):
     page = signed_in(ACTIVITY)
     row_of(page, write).get_by_role("link").click()
     expect(page.get_by_role("heading", name=f"Write {write}")).to_be_visible()
-    assert parse_qs(urlsplit(page.url).fragment.partition("?")[2])["write"] == [write]
+    assert query_of(page)["write"] == [write]
     page.go_back()
     expect(page.get_by_role("heading", name=f"Write {write}")).to_have_count(0)
 
@@ -264,6 +224,14 @@ def test_a_dead_letter_is_retried(dead_letters):
     expect(page.get_by_role("status")).to_contain_text("Back in the queue")
     # The model still fails, so the write becomes a dead letter again.
     expect(rows).to_have_count(2)
+
+
+def test_a_dead_letter_is_retried_by_keyboard(dead_letters):
+    page, rows, _ = dead_letters
+    tab_to(page, rows.first.get_by_role("button", name="Retry"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Back in the queue")
+    expect_focus(page)
 
 
 def test_all_dead_letters_are_retried(dead_letters, failing_service):

@@ -1,37 +1,14 @@
 """Two searches side by side: their address, the differences of their hits, and how the comparison starts and ends."""
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import query_of
 from playwright.sync_api import Page, expect
 
 QUESTION = "When did Priya break her wrist?"
 SEARCH = "/n/demo/search?q=When+did+Priya+break+her+wrist%3F"
 # The second search returns only the best hit, so all others of the first one differ.
 COMPARED = f"{SEARCH}&compare=1&b_limit=1"
-
-
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
-
-
-def query_of(page: Page) -> dict[str, list[str]]:
-    """Returns the parameters of the view's address."""
-    return parse_qs(urlsplit(page.url).fragment.partition("?")[2])
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
 
 
 def hits_of(page: Page, name: str):
@@ -124,20 +101,3 @@ def test_a_comparison_starts_from_the_palette(signed_in):
     page.get_by_label("Command or search").fill("compare")
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Comparison")).to_be_visible()
-
-
-def test_a_comparison_is_accessible_and_fits(signed_in, width, scheme):
-    page = signed_in(COMPARED, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    expect(hits_of(page, "First search").nth(1)).to_be_visible()
-    assert serious_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_comparison_fits_from_right_to_left(signed_in, width):
-    page = signed_in(COMPARED, viewport={"width": width, "height": 900})
-    page.keyboard.press("Control+k")
-    page.get_by_label("Command or search").fill("right to left")
-    page.keyboard.press("Enter")
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(hits_of(page, "First search").nth(1)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -3,45 +3,15 @@
 import gzip
 import os
 import subprocess
-import uuid
-from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import expect_view, go, screenshot, serious_violations, unique_name
 from playwright.sync_api import expect
 
 DEMO = "/n/demo"
-VIEWS = {
-    "namespaces": ("/namespaces", "Namespaces"),
-    "keys": ("/keys", "Keys"),
-    "billing": ("/billing", "Billing"),
-    "memories": (f"{DEMO}/memories", "Memories"),
-    "activity": (f"{DEMO}/activity", "Activity"),
-    "search": (f"{DEMO}/search?q=When+did+Priya+break+her+wrist", "Search"),
-    "people": (f"{DEMO}/people", "People and things"),
-    "vocabulary": (f"{DEMO}/vocabulary", "Vocabulary"),
-    "skills": (f"{DEMO}/skills", "Skills"),
-    "conversations": (f"{DEMO}/conversations", "Conversations"),
-}
 # Compressed with gzip, as a proxy in front of the server does.
 FIRST_VIEW_BYTES_MAX = 120_000
-
-
-def unique_name(prefix: str) -> str:
-    return f"{prefix}-{uuid.uuid4().hex[:8]}"
-
-
-def expect_view(page, name: str):
-    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
-    expect(page.locator("main[aria-busy]")).to_have_count(0)
-
-
-def screenshot(page, name: str):
-    """Saves a screenshot if `CUEBASE_SCREENSHOTS` names a folder."""
-    folder = os.environ.get("CUEBASE_SCREENSHOTS")
-    if folder:
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def test_a_link_signs_in_once(start, visit):
@@ -107,27 +77,8 @@ def test_a_stopped_server_is_reported_and_retried(signed_in):
     expect(page.get_by_role("region", name="Results")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_shown_and_accessible(signed_in, view, scheme):
-    place, title = VIEWS[view]
-    page = signed_in(place, color_scheme=scheme, bypass_csp=True)
-    expect_view(page, title)
-    if view == "search":
-        expect(page.locator(".hit").first).to_be_visible()
-    screenshot(page, f"{view}-{scheme}")
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert not serious, [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_fits_a_phone(signed_in, view):
-    place, title = VIEWS[view]
-    page = signed_in(place, viewport={"width": 390, "height": 844})
-    expect_view(page, title)
-    screenshot(page, f"{view}-phone")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+def test_the_menu_of_a_phone_shows_the_navigation(signed_in):
+    page = signed_in(viewport={"width": 390, "height": 844})
     page.get_by_role("button", name="Menu").click()
     expect(page.get_by_role("link", name="Keys")).to_be_visible()
 
@@ -191,10 +142,10 @@ def test_a_link_with_invalid_percent_signs_is_rendered(service, signed_in):
     expect(links.nth(2)).to_have_attribute("href", f"#/n/demo/memory/facts/{name}/a%20b.md")
     # The page's own URL may have invalid percent signs, too.
     for place in ("/%zz", f"{DEMO}/memory/facts/%zz.md", "/n/%E0%A4%A/memories"):
-        page.evaluate("place => { location.hash = place }", place)
+        go(page, place)
         expect(page.locator("main[aria-busy]")).to_have_count(0)
         expect(page.locator("main h1")).to_be_visible()
-    page.evaluate("place => { location.hash = place }", f"{DEMO}/memory/{path}")
+    go(page, f"{DEMO}/memory/{path}")
     expect_view(page, "The boat")
 
 
@@ -232,8 +183,7 @@ def test_a_memory_shows_the_timeline_of_its_facts(service, signed_in):
     expect(values).to_have_text([f"{oslo} this memory", bergen])
     expect(page.locator(".timeline .own").first).to_contain_text(oslo)
     screenshot(page, "timeline-light")
-    found = Axe().run(page).response["violations"]
-    assert not [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+    assert serious_violations(page) == []
     values.get_by_role("link", name="bergen").click()
     expect(values).to_have_text([oslo, f"{bergen}this memory"])
 
@@ -447,23 +397,3 @@ def test_an_expired_session_asks_to_sign_in_again(service, visit):
     page.reload()
     expect_view(page, "Cuebase")
     expect(page.get_by_role("alert")).to_contain_text("over")
-
-
-def test_the_dashboard_is_usable_by_keyboard(signed_in):
-    page = signed_in(f"{DEMO}/search")
-    # The key belongs to the view, which is loaded after the frame.
-    expect(page.get_by_label("Query")).to_be_visible()
-    page.keyboard.press("/")
-    expect(page.get_by_label("Query")).to_be_focused()
-    page.keyboard.type("What is Jonas allergic to?")
-    page.keyboard.press("Enter")
-    expect(page.locator(".hit").first).to_contain_text("hazelnuts")
-    page.locator(".hit a").first.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Forget")).to_be_visible()
-    # A dialog takes the focus and returns it.
-    page.get_by_role("button", name="Copy as code").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Copy curl")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Copy as code")).to_be_focused()

@@ -2,32 +2,20 @@
 
 import json
 import re
-import uuid
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import go, query_of, unique_name
 from playwright.sync_api import Page, expect
 
 LIST = "/n/demo/memories"
 MANY = 450
 
 
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
-
-
 @pytest.fixture
 def namespace(service) -> str:
     """An empty namespace."""
-    name = f"list-{uuid.uuid4().hex[:8]}"
+    name = unique_name("list")
     service.call("POST", "/v1/namespaces", {"name": name})
     return name
 
@@ -35,7 +23,7 @@ def namespace(service) -> str:
 @pytest.fixture(scope="module")
 def many(service) -> str:
     """A namespace with many memories that were all written at the same time, of 45 days in January and February."""
-    name = f"many-{uuid.uuid4().hex[:8]}"
+    name = unique_name("many")
     service.call("POST", "/v1/namespaces", {"name": name})
     messages = []
     for number in range(MANY):
@@ -53,42 +41,12 @@ def write(service, namespace: str, path: str, content: str, **fields):
     service.call("POST", f"/v1/memories/{path}", {"namespace": namespace, "content": content, **fields})
 
 
-def query_of(page: Page) -> dict[str, list[str]]:
-    """Returns the parameters of the view's address."""
-    return parse_qs(urlsplit(page.url).fragment.partition("?")[2])
-
-
 def rows(page: Page):
     return page.locator(".memory-row")
 
 
 def row(page: Page, title: str):
     return rows(page).filter(has=page.get_by_role("link", name=title, exact=True))
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
-
-
-def test_the_list_is_accessible_and_fits(signed_in, width, scheme):
-    page = signed_in(LIST + "?timeline=1", viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    expect(rows(page).first).to_be_visible()
-    page.get_by_text("Show as a table").click()
-    rows(page).first.get_by_role("checkbox").check()
-    expect(page.get_by_role("button", name="Forget")).to_be_visible()
-    assert serious_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_the_list_fits_from_right_to_left(signed_in, width):
-    page = signed_in(LIST + "?timeline=1", viewport={"width": width, "height": 900})
-    page.evaluate("localStorage.setItem('direction', 'rtl')")
-    page.reload()
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(rows(page).first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_first_line_is_the_title_of_a_memory_without_a_heading(service, namespace, signed_in):
@@ -301,19 +259,6 @@ def test_shift_selects_a_range(signed_in):
     expect(page.get_by_text("4 selected")).to_be_visible()
 
 
-def test_memories_are_selected_and_forgotten_by_keyboard(service, namespace, signed_in):
-    write(service, namespace, "facts/x/a.md", "# One\n")
-    page = signed_in(f"/n/{namespace}/memories")
-    row(page, "One").get_by_role("checkbox").focus()
-    page.keyboard.press("Space")
-    page.get_by_role("button", name="Forget").focus()
-    page.keyboard.press("Enter")
-    expect(rows(page)).to_have_count(0)
-    page.get_by_role("button", name="Undo").focus()
-    page.keyboard.press("Enter")
-    expect(row(page, "One")).to_be_visible()
-
-
 def test_a_list_without_matches_offers_to_clear_the_filters(signed_in):
     page = signed_in(LIST + "?tags=nowhere")
     expect(page.get_by_text("No memory matches these filters")).to_be_visible()
@@ -330,7 +275,7 @@ def test_an_empty_namespace_shows_how_to_fill_it(namespace, signed_in):
 def test_an_error_is_shown_and_retried(signed_in):
     page = signed_in()
     page.route("**/v1/memories?*", lambda route: route.abort())
-    page.evaluate(f"location.hash = '{LIST}'")
+    go(page, LIST)
     expect(page.get_by_role("alert")).to_contain_text("does not respond")
     page.unroute("**/v1/memories?*")
     page.get_by_role("button", name="Try again").click()

@@ -1,30 +1,19 @@
 """A memory: its content, claims, relations, sources, revisions and place in a document, and the actions on it."""
 
 import json
-import uuid
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import expect_view, go, unique_name
 from playwright.sync_api import Page, expect
 
 CLINIC = "facts/priya/2026-03/altona-clinic-doctor-brandt-put-blue.md"
 VIEW = f"/n/demo/memory/{CLINIC}"
 
 
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
-
-
 @pytest.fixture
 def boat(service) -> str:
     """The path of a memory with two revisions."""
-    path = f"facts/boats-{uuid.uuid4().hex[:8]}/boat.md"
+    path = f"facts/{unique_name('boats')}/boat.md"
     for colour in ["green", "blue"]:
         content = f"# The boat\n\nIts hull is {colour} since May.\n"
         body = {"namespace": "demo", "content": content, "tags": ["harbour"], "cues": ["What colour is the boat?"]}
@@ -32,38 +21,8 @@ def boat(service) -> str:
     return path
 
 
-def expect_title(page: Page, title: str):
-    expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
-
-
 def card(page: Page, title: str):
     return page.locator(".card").filter(has=page.get_by_role("heading", name=title, level=2, exact=True))
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
-
-
-def test_a_memory_is_accessible_and_fits(signed_in, boat, width, scheme):
-    place = f"/n/demo/memory/{boat}"
-    page = signed_in(place, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    expect(page.locator(".diff .added").first).to_be_visible()
-    assert serious_violations(page) == []
-    page.get_by_role("button", name="Edit").click()
-    expect(page.get_by_label("Content")).to_be_focused()
-    assert serious_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_memory_fits_from_right_to_left(signed_in, width):
-    page = signed_in(VIEW, viewport={"width": width, "height": 900})
-    page.evaluate("localStorage.setItem('direction', 'rtl')")
-    page.reload()
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(page.locator(".prose")).to_contain_text("blue cast")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_relations_are_shown_in_both_directions(signed_in):
@@ -91,7 +50,7 @@ def test_the_place_in_a_document_is_shown(signed_in):
         route.fulfill(response=response, json={**response.json(), "document": {**place, "page": 7, "line": None}})
 
     page.route("**/v1/memories/**", extend)
-    page.evaluate(f"location.hash = '{VIEW}'")
+    go(page, VIEW)
     place = card(page, "In a document")
     expect(place).to_contain_text("handbook.pdf, page 7")
     expect(place.get_by_role("listitem")).to_have_text(["Handbook", "Fuel"])
@@ -156,7 +115,7 @@ def test_unsaved_changes_are_guarded_against_a_link(signed_in, boat):
     assert boat in page.url
     page.get_by_role("link", name="Search", exact=True).click()
     dialog.get_by_role("button", name="Discard the changes").click()
-    expect_title(page, "Search")
+    expect_view(page, "Search")
 
 
 def test_unsaved_changes_are_guarded_against_back(signed_in, boat):
@@ -179,9 +138,9 @@ def test_an_edit_that_is_refused_reports_the_error(signed_in, boat):
 def test_forgetting_is_undone(service, signed_in, boat):
     page = signed_in(f"/n/demo/memory/{boat}")
     page.get_by_role("button", name="Forget").click()
-    expect_title(page, "Memories")
+    expect_view(page, "Memories")
     page.get_by_role("button", name="Undo").click()
-    page.evaluate(f"location.hash = '/n/demo/memory/{boat}'")
+    go(page, f"/n/demo/memory/{boat}")
     expect(page.locator(".prose")).to_contain_text("blue")
 
 

@@ -1,34 +1,12 @@
 """Keys, namespaces, the vocabulary and skills: creation, editing with a preview, and deletion with an undo."""
 
 import re
-import uuid
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import unique_name
 from playwright.sync_api import Page, expect
 
 VOCABULARY = "/n/demo/vocabulary"
 SKILLS = "/n/demo/skills"
-
-
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
-
-
-def unique_name(prefix: str) -> str:
-    return f"{prefix}-{uuid.uuid4().hex[:8]}"
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
 
 
 def teach(service, term: str):
@@ -54,38 +32,6 @@ def row_of(page: Page, text: str):
 
 def card_of(page: Page, name: str):
     return page.locator("section.card").filter(has=page.get_by_role("link", name=name, exact=True))
-
-
-DIALOGS = {
-    "key": ("/keys", "New key"),
-    "namespace": ("/namespaces", "New namespace"),
-    "term": (VOCABULARY, "Teach a term"),
-    "skill": (SKILLS, "New skill"),
-}
-
-
-@pytest.mark.parametrize("kind", DIALOGS)
-def test_a_form_is_accessible_and_fits(signed_in, kind, width, scheme):
-    place, button = DIALOGS[kind]
-    page = signed_in(place, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    page.get_by_role("button", name=button).click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog.locator("input").first).to_be_focused()
-    assert serious_violations(page) == []
-    assert dialog.evaluate("element => element.scrollWidth <= element.clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.mark.parametrize("place", ["/keys", "/namespaces", VOCABULARY, SKILLS])
-def test_a_list_fits_from_right_to_left(service, signed_in, width, place):
-    teach(service, unique_name("term"))
-    page = signed_in(place, viewport={"width": width, "height": 900})
-    page.keyboard.press("Control+k")
-    page.get_by_label("Command or search").fill("right to left")
-    page.keyboard.press("Enter")
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(page.locator("main .card").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_revoked_keys_are_listed_last(service, signed_in):

@@ -1,10 +1,9 @@
 """People and things: the list of subjects, the profiles, and the graph of subjects and memories."""
 
 import re
-import uuid
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import unique_name
 from playwright.sync_api import Page, expect
 
 MOVES = [("I live in Oslo.", "2025-01-10T09:00:00Z"), ("I moved to Bergen.", "2025-06-10T09:00:00Z")]
@@ -12,26 +11,10 @@ MOVES = [("I live in Oslo.", "2025-01-10T09:00:00Z"), ("I moved to Bergen.", "20
 MANY = 300
 
 
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
-
-
 @pytest.fixture(scope="module")
 def moved(service) -> str:
     """A namespace in which the user moved from Oslo to Bergen."""
-    name = f"moved-{uuid.uuid4().hex[:8]}"
+    name = unique_name("moved")
     service.call("POST", "/v1/namespaces", {"name": name})
     for text, at in MOVES:
         body = {"namespace": name, "messages": [{"role": "user", "content": text}], "occurred_at": at}
@@ -42,7 +25,7 @@ def moved(service) -> str:
 @pytest.fixture(scope="module")
 def crowded(service) -> str:
     """A namespace with many memories about one subject."""
-    name = f"crowded-{uuid.uuid4().hex[:8]}"
+    name = unique_name("crowded")
     service.call("POST", "/v1/namespaces", {"name": name})
     messages = []
     for number in range(MANY):
@@ -161,24 +144,6 @@ def test_a_node_expands_to_its_neighbours(signed_in):
     assert page.locator("svg .node").count() > before
 
 
-def test_the_graph_is_used_by_keyboard(signed_in):
-    page = signed_in("/n/demo/people/jonas")
-    expect_graph(page)
-    page.locator('svg .node[tabindex="0"]').focus()
-    for key in ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"]:
-        page.keyboard.press(key)
-        focused = page.evaluate("document.activeElement.dataset.id")
-        if focused != "subject:jonas":
-            break
-    assert focused != "subject:jonas"
-    page.keyboard.press("Enter")
-    expect(page.locator(f'svg [data-id="{focused}"]')).to_have_attribute("aria-pressed", "true")
-    before = page.locator("svg .node").count()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Expanded")).to_be_visible()
-    assert page.locator("svg .node").count() >= before
-
-
 def test_only_one_node_is_in_the_order_of_tab(signed_in):
     page = signed_in("/n/demo/people/jonas")
     expect_graph(page)
@@ -278,26 +243,12 @@ def test_a_hostile_name_is_harmless(signed_in):
     assert page.evaluate("window.pwned") is None
 
 
-@pytest.mark.parametrize("place", ["people", "people/jonas?as_of=2026-04-01"], ids=["list", "profile"])
-def test_people_and_things_are_accessible_and_fit(signed_in, place, width, scheme):
-    viewport = {"width": width, "height": 900}
-    page = signed_in(f"/n/demo/{place}", viewport=viewport, color_scheme=scheme, bypass_csp=True)
-    if place == "people":
-        expect(page.locator(".subjects a").first).to_be_visible()
-    else:
-        expect_graph(page)
-        expect(page.locator(".about li").first).to_be_visible()
-        page.get_by_text("Show as a table").click()
-    assert serious_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_profile_fits_from_right_to_left(signed_in, width):
+@pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
+def test_the_graph_is_in_its_picture_from_right_to_left(signed_in, width):
     page = signed_in("/n/demo/people/jonas", viewport={"width": width, "height": 900})
     expect_graph(page)
     page.evaluate("document.documentElement.dir = 'rtl'")
     expect_graph(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
     picture = page.locator(".graph-picture svg").bounding_box()
     node = page.locator("svg .node.centre circle").bounding_box()
     assert picture["x"] <= node["x"] <= picture["x"] + picture["width"]

@@ -2,12 +2,13 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { accountState, currentNamespace, loadAccount } from "../account";
-import { ErrorState, Icon, Skeleton } from "../parts";
+import { ErrorState, Icon, Skeleton, undoLast } from "../parts";
 import { DIRECTIONS, THEMES, direction, theme } from "../preferences";
 import { href, navigate, route } from "../router";
 import { endSession } from "../session";
 import { findView, listViews } from "../views";
 import { isPaletteOpen, useCommands, type Command } from "./commands";
+import { useKeptFocus } from "./focus";
 import { Navigation } from "./navigation";
 import { Palette } from "./palette";
 import { ViewHost } from "./view-host";
@@ -24,6 +25,7 @@ export function Frame() {
     // A view in the drawer was chosen, so the drawer has done its work.
     useEffect(() => setMenuOpen(false), [route.value]);
     useFrameCommands();
+    useKeptFocus();
 
     function closeMenu(event: KeyboardEvent): void {
         if (event.key !== "Escape" || !isMenuOpen) return;
@@ -71,14 +73,21 @@ export function Frame() {
     );
 }
 
-/** Ctrl K and ⌘ K open the palette; `/` goes to the search field. */
+/** Fields in which these keys belong to the text. */
+const TEXT_FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
+
+/** Ctrl K and ⌘ K open the palette, Ctrl Z and ⌘ Z undo the last deletion, and `/` goes to the search field. */
 function onKey(event: KeyboardEvent): void {
     if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
         isPaletteOpen.value = !isPaletteOpen.value;
         return;
     }
-    const isTyping = (event.target as Element | null)?.closest("input, textarea, select, [contenteditable]");
+    const isTyping = (event.target as Element | null)?.closest(TEXT_FIELDS);
+    if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !isTyping) {
+        if (undoLast()) event.preventDefault();
+        return;
+    }
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     event.preventDefault();

@@ -1,7 +1,7 @@
 // The navigation: the namespace with its views, the views of the account, and the session.
 
 import { currentNamespace, namespaces } from "../account";
-import { Icon } from "../parts";
+import { Icon, shortcut } from "../parts";
 import { THEMES, theme } from "../preferences";
 import { href, navigate, route } from "../router";
 import { endSession, session } from "../session";
@@ -16,7 +16,7 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
             <button type="button" class="palette-button" onClick={() => (isPaletteOpen.value = true)}>
                 <Icon name="search" />
                 <span>Commands</span>
-                <kbd>{isApple() ? "⌘ K" : "Ctrl K"}</kbd>
+                <kbd>{shortcut("K")}</kbd>
             </button>
             <NamespaceSwitch />
             <ul>{views.filter((view) => view.scope === "namespace").map((view) => entry(view, namespace))}</ul>
@@ -87,8 +87,4 @@ function SessionFoot() {
             </div>
         </div>
     );
-}
-
-function isApple(): boolean {
-    return /Mac|iPhone|iPad/.test(navigator.userAgent);
 }

@@ -52,7 +52,7 @@ export function ViewHost() {
             aria-busy={isReady || failed ? undefined : "true"}
         >
             {failed === view.name ? (
-                <ErrorState error={LOAD_ERROR} onRetry={load} />
+                <ErrorState error={LOAD_ERROR} onRetry={() => location.reload()} retryTitle="Reload the page" />
             ) : Shown ? (
                 <Boundary key={place}>
                     <Shown namespace={namespace} rest={rest} query={query} />
@@ -67,7 +67,8 @@ export function ViewHost() {
 const LOAD_ERROR = {
     status: 0,
     code: "view_not_loaded",
-    message: "The files of this view could not be loaded. If the server was updated, reload the page.",
+    // A browser may keep the failure of a module until the page is reloaded.
+    message: "The files of this view could not be loaded. Check that the server is running, then reload the page.",
 };
 
 /** Shows an error of a view in its place, so that the navigation stays usable. */

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Result } from "../api";
 import { Dialog } from "./dialog";
+import { describeError } from "./layout";
 
 /** `submit` returns the result of the request. The dialog calls `onDone` with the value of a successful one. */
 export function FormDialog<T>(props: {
@@ -32,7 +33,7 @@ export function FormDialog<T>(props: {
         const result = await submit();
         setSending(false);
         if (result.ok) onDone(result.value);
-        else setMessage(result.error.message);
+        else setMessage(describeError(result.error));
     }
     const attributes = props.class === undefined ? {} : { class: props.class };
     return (
@@ -48,7 +49,7 @@ export function FormDialog<T>(props: {
                     <button type="button" onClick={onClose}>
                         Cancel
                     </button>
-                    <button class={isDanger ? "danger" : "primary"} disabled={isSending || !isReady}>
+                    <button class={isDanger ? "danger" : "primary"} disabled={!isReady}>
                         {action}
                     </button>
                 </div>

@@ -73,8 +73,15 @@ export function Empty({ title, children }: { title: string; children?: Component
     );
 }
 
+interface KnownError {
+    title: string;
+    /** In place of the message of the server, which may speak of the API. */
+    message?: string;
+    remedy?: string;
+}
+
 /** Titles and remedies for errors that need more than their message. */
-const KNOWN_ERRORS: Record<string, { title: string; remedy?: string }> = {
+const KNOWN_ERRORS: Record<string, KnownError> = {
     unreachable: { title: "The server does not respond", remedy: "Start it with: cuebase serve" },
     dashboard_only: {
         title: "This needs a session",
@@ -82,23 +89,42 @@ const KNOWN_ERRORS: Record<string, { title: string; remedy?: string }> = {
     },
     scoped_key: { title: "This key is restricted to a namespace", remedy: "Sign in with a link or another key." },
     forbidden_namespace: { title: "This key may not use this namespace", remedy: "Choose the namespace of the key." },
-    namespace_not_found: { title: "This namespace does not exist", remedy: "Choose another one in the navigation." },
-    namespace_damaged: { title: "This namespace is damaged", remedy: "Stop the server, then run: cuebase doctor" },
+    namespace_not_found: {
+        title: "This namespace does not exist",
+        message: "It was deleted or never created.",
+        remedy: "Choose another one in the navigation, or create it under Namespaces.",
+    },
+    namespace_damaged: {
+        title: "This namespace is damaged",
+        message: "Its repository is missing, or differs from its records. Other namespaces keep working.",
+        remedy: "Stop the server, then run: cuebase doctor",
+    },
+    not_found: {
+        title: "Nothing is stored at this address",
+        remedy: "It may have been deleted or moved. Search for it, or choose another entry in the navigation.",
+    },
     storage_unavailable: { title: "The disk of the server is full or read-only" },
     rate_limited: { title: "Too many requests", remedy: "Wait a moment, then try again." },
 };
 
-/** An error in place of content. */
-export function ErrorState({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+/** Returns an error in one line, for a form or a message. */
+export function describeError({ code, message }: ApiError): string {
+    const known = KNOWN_ERRORS[code];
+    return known?.message ? `${known.title}. ${known.message}` : message;
+}
+
+/** An error in place of content. `retryTitle` is the name of another action than a second attempt. */
+export function ErrorState(props: { error: ApiError; onRetry?: () => void; retryTitle?: string }) {
+    const { error, onRetry, retryTitle = "Try again" } = props;
     const known = KNOWN_ERRORS[error.code];
     return (
         <div class="empty error" role="alert">
             <p class="empty-title">{known?.title ?? "This could not be loaded"}</p>
-            <p dir="auto">{error.message}</p>
+            <p dir="auto">{known?.message ?? error.message}</p>
             {known?.remedy && <p>{known.remedy}</p>}
             {onRetry && (
                 <button type="button" onClick={onRetry}>
-                    Try again
+                    {retryTitle}
                 </button>
             )}
         </div>

@@ -2,6 +2,8 @@
 
 import { signal } from "@preact/signals";
 import type { Result } from "../api";
+import { shortcut } from "./keys";
+import { describeError } from "./layout";
 
 const SHOWN_MS = 4000;
 const ERROR_SHOWN_MS = 9000;
@@ -13,7 +15,7 @@ interface Toast {
     id: number;
     text: string;
     isError: boolean;
-    action?: { label: string; run: () => void };
+    action?: { label: string; run: () => void; key?: string };
 }
 
 const toasts = signal<Toast[]>([]);
@@ -56,7 +58,7 @@ export function undoable(text: string, act: () => Promise<Result<unknown>>, reve
         void act().then((result) => {
             if (result.ok) return;
             revert();
-            toastError(result.error.message);
+            toastError(describeError(result.error));
         });
     }
     function undo(): void {
@@ -66,7 +68,15 @@ export function undoable(text: string, act: () => Promise<Result<unknown>>, reve
         revert();
     }
     pending.set(id, run);
-    toasts.value = [...toasts.value, { id, text, isError: false, action: { label: "Undo", run: undo } }];
+    const action = { label: "Undo", run: undo, key: shortcut("Z") };
+    toasts.value = [...toasts.value, { id, text, isError: false, action }];
+}
+
+/** Takes back the last action that can still be undone. Returns whether there was one. */
+export function undoLast(): boolean {
+    const last = toasts.value.findLast((each) => pending.has(each.id));
+    last?.action?.run();
+    return last !== undefined;
 }
 
 function show(shown: Toast, duration: number): void {
@@ -85,8 +95,13 @@ export function Toasts() {
                 <div key={each.id} class={each.isError ? "toast error" : "toast"}>
                     <span dir="auto">{each.text}</span>
                     {each.action && (
-                        <button type="button" onClick={each.action.run}>
+                        <button
+                            type="button"
+                            aria-keyshortcuts={each.action.key && "Control+Z Meta+Z"}
+                            onClick={each.action.run}
+                        >
                             {each.action.label}
+                            {each.action.key && <kbd aria-hidden="true">{each.action.key}</kbd>}
                         </button>
                     )}
                 </div>

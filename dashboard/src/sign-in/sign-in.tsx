@@ -23,6 +23,7 @@ export function SignIn({ problem, onDone }: { problem: string | null; onDone: ()
 
     async function submit(event: Event): Promise<void> {
         event.preventDefault();
+        if (isBusy) return;
         setBusy(true);
         const result = await signInWith(text.trim());
         setBusy(false);
@@ -68,9 +69,7 @@ export function SignIn({ problem, onDone }: { problem: string | null; onDone: ()
                         {error}
                     </p>
                 )}
-                <button class="primary" disabled={isBusy}>
-                    Sign in
-                </button>
+                <button class="primary">Sign in</button>
                 {session.value && (
                     <button type="button" onClick={onDone}>
                         Continue as {session.value.account}

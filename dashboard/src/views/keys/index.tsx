@@ -72,9 +72,12 @@ export default function Keys() {
                 </button>
             </PageHeading>
             <Loaded request={request}>{({ keys }) => <KeyList keys={keys} />}</Loaded>
-            <Card title={usage.data ? `Used by all keys and sessions in ${usage.data.period}` : "Usage"}>
-                <Loaded request={usage}>{(data) => <UsageMeters usage={data} />}</Loaded>
-            </Card>
+            {/* Shown below the list, whose size is not known before. */}
+            {(request.data || request.error) && (
+                <Card title={usage.data ? `Used by all keys and sessions in ${usage.data.period}` : "Usage"}>
+                    <Loaded request={usage}>{(data) => <UsageMeters usage={data} />}</Loaded>
+                </Card>
+            )}
             {isCreating && <CreateDialog onDone={show} onClose={() => setCreating(false)} />}
             {created && <CreatedDialog created={created} onClose={() => setCreated(null)} />}
         </>

@@ -2,6 +2,7 @@
 // directory, which the list is limited to.
 
 import type { Schemas } from "../../api";
+import { splitBy } from "../../parts";
 
 export const TIERS = ["facts", "incidents", "rules", "skills"] as const;
 export const TIME_FIELDS = ["updated", "occurred", "created"] as const;
@@ -22,6 +23,9 @@ export const DOCUMENTS = "facts/documents";
 
 /** Parameters of the address that are filters. */
 export const FILTERS = ["tiers", "topic", "document", "month", "tags", "current", "day"] as const;
+
+/** The hint of the field for cues. */
+export const CUES_HINT = "questions that should find this memory, one per line";
 
 /** Filters of a listing, as the API takes them. */
 export interface ListingFilters {
@@ -60,12 +64,12 @@ export function readState(directory: string, query: URLSearchParams): ListState 
   const day = text("day");
   return {
     directory,
-    tiers: TIERS.filter((tier) => splitList(text("tiers")).includes(tier)),
+    tiers: TIERS.filter((tier) => splitBy(text("tiers"), ",").includes(tier)),
     topic: text("topic"),
     document: text("document"),
     month: /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? month : "",
     day: isDay(day) ? day : "",
-    tags: splitList(text("tags")),
+    tags: splitBy(text("tags"), ","),
     isCurrentOnly: text("current") === "only",
     field: TIME_FIELDS.find((field) => field === text("by")) ?? "updated",
     order: ORDERS.find((order) => order === text("order")) ?? "newest",
@@ -109,12 +113,6 @@ export function lastDayOf(month: string): string {
 
 function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(new Date(`${text}T00:00:00Z`).getTime());
-}
-
-/** Splits a comma-separated list. */
-export function splitList(text: string): string[] {
-  const parts = text.split(",").map((part) => part.trim());
-  return parts.filter(Boolean);
 }
 
 export function localTimezone(): string {

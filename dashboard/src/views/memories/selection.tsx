@@ -1,14 +1,14 @@
 // What can be done with the selected memories: forget, tag and export. Without a selection, the whole list is exported.
 
 import { useState } from "preact/hooks";
-import { call } from "../../api";
-import { Dialog, Field, formatNumber, toast, toastError } from "../../parts";
+import { call, type ApiError, type Result } from "../../api";
+import { FormDialog, TextField, formatNumber, splitBy, toast, toastError } from "../../parts";
 import { invalidate } from "../../request";
 import { bodyOf } from "../memory/rewrite";
 import { exportMemories, type ExportFormat } from "./export";
 import { forget } from "./forgotten";
 import type { Hit } from "./listing";
-import { splitList, type ListingFilters } from "./params";
+import type { ListingFilters } from "./params";
 
 interface SelectionProps {
     namespace: string;
@@ -74,62 +74,34 @@ export function SelectionBar({ namespace, selected, onChange, memories, filters 
 function TagDialog({ namespace, paths, onClose }: { namespace: string; paths: string[]; onClose: () => void }) {
     const [added, setAdded] = useState("");
     const [removed, setRemoved] = useState("");
-    const [isSaving, setSaving] = useState(false);
-    const [problem, setProblem] = useState<string | null>(null);
 
-    async function save(event: Event): Promise<void> {
-        event.preventDefault();
-        setSaving(true);
-        const error = await retag(namespace, paths, splitList(added), splitList(removed));
-        setSaving(false);
+    async function submit(): Promise<Result<null>> {
+        const result = await retag(namespace, paths, splitBy(added, ","), splitBy(removed, ","));
+        // Some memories may be changed even if another one failed.
         invalidate();
-        if (error) {
-            setProblem(error);
-            return;
-        }
+        return result;
+    }
+    function done(): void {
         toast(paths.length === 1 ? "Tagged 1 memory" : `Tagged ${formatNumber(paths.length)} memories`);
         onClose();
     }
     return (
-        <Dialog title={paths.length === 1 ? "Tag 1 memory" : `Tag ${paths.length} memories`} onClose={onClose}>
-            <form class="stack" onSubmit={(event) => void save(event)}>
-                <Field label="Add tags" hint="comma-separated">
-                    {(field) => (
-                        <input
-                            {...field}
-                            dir="auto"
-                            autocomplete="off"
-                            value={added}
-                            onInput={(event) => setAdded(event.currentTarget.value)}
-                        />
-                    )}
-                </Field>
-                <Field label="Remove tags" hint="comma-separated; tags that extraction added stay">
-                    {(field) => (
-                        <input
-                            {...field}
-                            dir="auto"
-                            autocomplete="off"
-                            value={removed}
-                            onInput={(event) => setRemoved(event.currentTarget.value)}
-                        />
-                    )}
-                </Field>
-                {problem && (
-                    <p class="bad" role="alert">
-                        {problem}
-                    </p>
-                )}
-                <div class="row end">
-                    <button type="button" onClick={onClose}>
-                        Cancel
-                    </button>
-                    <button class="primary" disabled={isSaving || !(added.trim() || removed.trim())}>
-                        Save tags
-                    </button>
-                </div>
-            </form>
-        </Dialog>
+        <FormDialog
+            title={paths.length === 1 ? "Tag 1 memory" : `Tag ${paths.length} memories`}
+            action="Save tags"
+            isReady={Boolean(added.trim() || removed.trim())}
+            submit={submit}
+            onDone={done}
+            onClose={onClose}
+        >
+            <TextField label="Add tags" hint="comma-separated" value={added} onInput={setAdded} />
+            <TextField
+                label="Remove tags"
+                hint="comma-separated; tags that extraction added stay"
+                value={removed}
+                onInput={setRemoved}
+            />
+        </FormDialog>
     );
 }
 
@@ -139,15 +111,20 @@ async function retag(
     paths: readonly string[],
     added: readonly string[],
     removed: readonly string[],
-): Promise<string | null> {
+): Promise<Result<null>> {
     for (const path of paths) {
         const query = { namespace, detail: "full" };
         const read = await call("get", "/v1/memories/{path}", { path: { path }, query });
-        if (!read.ok) return `${path}: ${read.error.message}`;
+        if (!read.ok) return named(path, read.error);
         const kept = read.value.user_tags.filter((tag) => !removed.includes(tag) && !added.includes(tag));
         const body = bodyOf(namespace, read.value, { tags: [...kept, ...added] });
         const written = await call("post", "/v1/memories/{path}", { path: { path }, body });
-        if (!written.ok) return `${path}: ${written.error.message}`;
+        if (!written.ok) return named(path, written.error);
     }
-    return null;
+    return { ok: true, value: null };
+}
+
+/** Returns an error that names the memory. */
+function named(path: string, error: ApiError): Result<null> {
+    return { ok: false, error: { ...error, message: `${path}: ${error.message}` } };
 }

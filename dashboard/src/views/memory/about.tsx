@@ -1,7 +1,7 @@
 // What is known about a memory in addition to its text: its place in a document, its times, tags and metadata, and its claims.
 
-import type { ResponseOf, Schemas } from "../../api";
-import { Day, Tag, Tags, Time } from "../../parts";
+import type { Schemas } from "../../api";
+import { Day, FactHistory, Period, Tag, Tags, Time } from "../../parts";
 import { href, link } from "../../router";
 
 /** The place of a memory in the document that it is a passage of. Servers without documents do not send it. */
@@ -84,16 +84,7 @@ export function About({ memory }: { memory: Memory }) {
                 <>
                     <dt>Holds</dt>
                     <dd>
-                        {valid_from && (
-                            <>
-                                from <Day at={valid_from} />{" "}
-                            </>
-                        )}
-                        {valid_until && (
-                            <>
-                                until <Day at={valid_until} />
-                            </>
-                        )}
+                        <Period from={valid_from} until={valid_until} />
                     </dd>
                 </>
             )}
@@ -141,43 +132,8 @@ export function About({ memory }: { memory: Memory }) {
     );
 }
 
-type Timeline = ResponseOf<"get", "/v1/timeline">["timelines"][number];
-
 /** The values over time of the facts that the memory claims, oldest first. */
-export function Claims(props: { namespace: string; path: string; timelines: readonly Timeline[] }) {
-    const { namespace, path, timelines } = props;
-    if (timelines.length === 0) return <p class="dim">This memory claims no fact.</p>;
-    return (
-        <>
-            {timelines.map(({ subject, attribute, values }) => (
-                <section key={`${subject} ${attribute}`}>
-                    <h3 dir="auto">{subject ? `${subject}: ${attribute}` : attribute}</h3>
-                    <ol class="timeline">
-                        {values.map((value, index) => (
-                            <li key={index} class={value.path === path ? "own" : undefined}>
-                                <a href={link.memory(namespace, value.path)} dir="auto">
-                                    {value.value}
-                                </a>{" "}
-                                <span class="dim">
-                                    {value.valid_from && (
-                                        <>
-                                            from <Day at={value.valid_from} />{" "}
-                                        </>
-                                    )}
-                                    {value.valid_until && (
-                                        <>
-                                            until <Day at={value.valid_until} />
-                                        </>
-                                    )}
-                                    {!value.valid_from && !value.valid_until && "time unknown"}
-                                </span>{" "}
-                                {value.current && <Tag tone="accent">present</Tag>}
-                                {value.path === path && <Tag>this memory</Tag>}
-                            </li>
-                        ))}
-                    </ol>
-                </section>
-            ))}
-        </>
-    );
+export function Claims(props: { namespace: string; path: string; timelines: readonly Schemas["Timeline"][] }) {
+    if (props.timelines.length === 0) return <p class="dim">This memory claims no fact.</p>;
+    return <FactHistory {...props} />;
 }

@@ -2,11 +2,10 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type Schemas } from "../../api";
-import { Field, Markdown, confirmAction, splitTitle, toast } from "../../parts";
+import { AreaField, Markdown, TextField, confirmAction, describeError, splitBy, splitTitle, toast } from "../../parts";
 import { invalidate } from "../../request";
 import { setLeaveGuard } from "../../router";
-import { splitLines } from "../memories/new-memory";
-import { splitList } from "../memories/params";
+import { CUES_HINT } from "../memories/params";
 import { bodyOf } from "./rewrite";
 
 interface Draft {
@@ -53,13 +52,14 @@ export function Editor(props: { namespace: string; memory: Schemas["Hit"]; onClo
 
     async function save(event: Event): Promise<void> {
         event.preventDefault();
+        if (isSaving) return;
         setSaving(true);
         const { content, tags, cues } = draft;
-        const body = bodyOf(namespace, memory, { content, tags: splitList(tags), cues: splitLines(cues) });
+        const body = bodyOf(namespace, memory, { content, tags: splitBy(tags, ","), cues: splitBy(cues, "\n") });
         const written = await call("post", "/v1/memories/{path}", { path: { path: memory.path }, body });
         setSaving(false);
         if (!written.ok) {
-            setProblem(written.error.message);
+            setProblem(describeError(written.error));
             return;
         }
         toast("Saved");
@@ -85,42 +85,29 @@ export function Editor(props: { namespace: string; memory: Schemas["Hit"]; onClo
                     <Markdown text={body} namespace={namespace} path={memory.path} />
                 </section>
             ) : (
-                <Field label="Content" hint="Markdown, the title as the first heading. Ctrl Enter saves.">
-                    {(field) => (
-                        <textarea
-                            {...field}
-                            required
-                            ref={content}
-                            rows={14}
-                            dir="auto"
-                            value={draft.content}
-                            onInput={({ currentTarget: { value } }) => setDraft({ ...draft, content: value })}
-                        />
-                    )}
-                </Field>
+                <AreaField
+                    label="Content"
+                    hint="Markdown, the title as the first heading. Ctrl Enter saves."
+                    value={draft.content}
+                    onInput={(value) => setDraft({ ...draft, content: value })}
+                    rows={14}
+                    area={content}
+                    isRequired
+                />
             )}
-            <Field label="Tags" hint="comma-separated">
-                {(field) => (
-                    <input
-                        {...field}
-                        dir="auto"
-                        autocomplete="off"
-                        value={draft.tags}
-                        onInput={({ currentTarget: { value } }) => setDraft({ ...draft, tags: value })}
-                    />
-                )}
-            </Field>
-            <Field label="Cues" hint="questions that should find this memory, one per line">
-                {(field) => (
-                    <textarea
-                        {...field}
-                        rows={4}
-                        dir="auto"
-                        value={draft.cues}
-                        onInput={({ currentTarget: { value } }) => setDraft({ ...draft, cues: value })}
-                    />
-                )}
-            </Field>
+            <TextField
+                label="Tags"
+                hint="comma-separated"
+                value={draft.tags}
+                onInput={(value) => setDraft({ ...draft, tags: value })}
+            />
+            <AreaField
+                label="Cues"
+                hint={CUES_HINT}
+                value={draft.cues}
+                onInput={(value) => setDraft({ ...draft, cues: value })}
+                rows={4}
+            />
             {problem && (
                 <p class="bad" role="alert" dir="auto">
                     {problem}
@@ -133,7 +120,7 @@ export function Editor(props: { namespace: string; memory: Schemas["Hit"]; onClo
                 <button type="button" onClick={() => void cancel()}>
                     Cancel
                 </button>
-                <button class="primary" disabled={isSaving || !isChanged || !draft.content.trim()}>
+                <button class="primary" disabled={!isChanged || !draft.content.trim()}>
                     Save
                 </button>
             </div>

@@ -1,6 +1,6 @@
 // A memory: its content, claims, relations, sources and revisions, and the actions edit, forget and copy as code.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { encodePath, type ResponseOf } from "../../api";
 import { useCommands } from "../../frame/commands";
 import { Card, CopyAsCode, Loaded, Markdown, PageHeading, Skeleton, splitTitle, type CodeRequest } from "../../parts";
@@ -20,6 +20,8 @@ import { Sources } from "./sources";
 export default function MemoryView({ namespace, rest: path, query }: ViewProps) {
     const revision = query.get("revision");
     const [isEditing, setEditing] = useState(false);
+    const edit = useRef<HTMLButtonElement>(null);
+    const wasEditing = useRef(false);
     const request = useRequest("get", "/v1/memories/{path}", {
         path: { path },
         query: { namespace, detail: "full", ...(revision && { revision }) },
@@ -28,6 +30,12 @@ export default function MemoryView({ namespace, rest: path, query }: ViewProps) 
     const memory: Memory | undefined = request.data;
     const { title, body } = memory ? splitTitle(memory.content, path) : { title: "Memory", body: "" };
     const canChange = memory !== undefined && !revision;
+
+    // The editor that had the focus is closed.
+    useEffect(() => {
+        if (wasEditing.current && !isEditing) edit.current?.focus();
+        wasEditing.current = isEditing;
+    }, [isEditing]);
 
     function forgetThis(): void {
         forget(namespace, [path], title);
@@ -56,7 +64,7 @@ export default function MemoryView({ namespace, rest: path, query }: ViewProps) 
                         <a class="button" href={link.graph(namespace, path)}>
                             Graph
                         </a>
-                        <button type="button" disabled={isEditing} onClick={() => setEditing(true)}>
+                        <button ref={edit} type="button" disabled={isEditing} onClick={() => setEditing(true)}>
                             Edit
                         </button>
                         <button type="button" class="danger" onClick={forgetThis}>

@@ -5,12 +5,12 @@ import type { ApiError, Schemas } from "../../api";
 import {
     Card,
     CopyAsCode,
-    Day,
     Empty,
     ErrorState,
     Field,
     Loaded,
     PageHeading,
+    Period,
     Skeleton,
     Table,
     Tag,
@@ -183,17 +183,7 @@ function Value({ namespace, claim }: { namespace: string; claim: Claim }) {
                 {claim.value}
             </a>{" "}
             <span class="dim">
-                {claim.valid_from && (
-                    <>
-                        from <Day at={claim.valid_from} />{" "}
-                    </>
-                )}
-                {claim.valid_until && (
-                    <>
-                        until <Day at={claim.valid_until} />
-                    </>
-                )}
-                {!claim.valid_from && !claim.valid_until && "time unknown"}
+                <Period from={claim.valid_from} until={claim.valid_until} />
             </span>
         </li>
     );

@@ -2,9 +2,9 @@
 
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
-import { Field, type FieldProps } from "../../parts";
+import { Field, splitBy, type FieldProps } from "../../parts";
 import { setQuery as setAddress } from "../../router";
-import { ADMISSIONS, CURRENCY, FILTERS, TIERS, TIME_FIELDS, localTimezone, splitList } from "./params";
+import { ADMISSIONS, CURRENCY, FILTERS, TIERS, TIME_FIELDS, localTimezone } from "./params";
 
 type Name = (typeof FILTERS)[number];
 
@@ -94,7 +94,7 @@ export function FilterForm({ query }: { query: URLSearchParams }) {
 
 function TierFilter({ query }: { query: URLSearchParams }) {
     const setQuery = useContext(FilterTarget);
-    const chosen = splitList(query.get("tiers") ?? "");
+    const chosen = splitBy(query.get("tiers") ?? "", ",");
     function toggle(tier: string, isChosen: boolean): void {
         const next = TIERS.filter((each) => (each === tier ? isChosen : chosen.includes(each)));
         setQuery({ tiers: next.join(",") });

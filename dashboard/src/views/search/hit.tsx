@@ -1,7 +1,19 @@
 // A hit: the memory as rendered markdown with its matched words, and on request the parts of its score and its facts.
 
 import { useState } from "preact/hooks";
-import { Bar, Day, Loaded, Markdown, MarkedText, Skeleton, Tag, Tags, Time, splitTitle } from "../../parts";
+import {
+    Bar,
+    Day,
+    FactHistory,
+    Loaded,
+    Markdown,
+    MarkedText,
+    Skeleton,
+    Tag,
+    Tags,
+    Time,
+    splitTitle,
+} from "../../parts";
 import { useRequest } from "../../request";
 import { link } from "../../router";
 import type { Hit } from "./params";
@@ -103,37 +115,7 @@ function History({ namespace, path }: { namespace: string; path: string }) {
                             {timelines.length === 0 && (
                                 <p class="dim">This memory claims no fact that has a history.</p>
                             )}
-                            {timelines.map((fact) => (
-                                <section key={`${fact.subject} ${fact.attribute}`}>
-                                    <h3 dir="auto">
-                                        {fact.subject ? `${fact.subject}: ${fact.attribute}` : fact.attribute}
-                                    </h3>
-                                    <ol class="timeline">
-                                        {fact.values.map((value, index) => (
-                                            <li key={index} class={value.path === path ? "own" : undefined}>
-                                                <a href={link.memory(namespace, value.path)} dir="auto">
-                                                    {value.value}
-                                                </a>{" "}
-                                                <span class="dim">
-                                                    {value.valid_from && (
-                                                        <>
-                                                            from <Day at={value.valid_from} />{" "}
-                                                        </>
-                                                    )}
-                                                    {value.valid_until && (
-                                                        <>
-                                                            until <Day at={value.valid_until} />
-                                                        </>
-                                                    )}
-                                                    {!value.valid_from && !value.valid_until && "time unknown"}
-                                                </span>{" "}
-                                                {value.current && <Tag tone="accent">present</Tag>}
-                                                {value.path === path && <Tag>this memory</Tag>}
-                                            </li>
-                                        ))}
-                                    </ol>
-                                </section>
-                            ))}
+                            <FactHistory namespace={namespace} path={path} timelines={timelines} />
                         </>
                     )}
                 </Loaded>

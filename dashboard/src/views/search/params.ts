@@ -1,6 +1,7 @@
 // The state of a search, which is the query of the address. Nothing else holds it, so Back and a copied address restore it.
 
 import type { ResponseOf, Schemas } from "../../api";
+import { splitBy } from "../../parts";
 
 export type Hit = Schemas["Hit"];
 export type Explanation = Schemas["Explanation"];
@@ -57,19 +58,13 @@ export function readFilters(query: URLSearchParams): Filters {
   for (const name of FILTERS) {
     const text = query.get(name)?.trim();
     if (!text) continue;
-    if (LISTS.includes(name)) filters[name] = splitList(text);
+    if (LISTS.includes(name)) filters[name] = splitBy(text, ",");
     else if (NUMBERS.includes(name) && !Number.isNaN(Number(text))) filters[name] = Number(text);
     else filters[name] = text;
   }
   // The days of dates begin in the reader's time zone.
   if (!filters["timezone"] && TIMES.some((name) => name in filters)) filters["timezone"] = localTimezone();
   return filters as Filters;
-}
-
-/** Splits a comma-separated list. */
-export function splitList(text: string): string[] {
-  const parts = text.split(",").map((part) => part.trim());
-  return parts.filter(Boolean);
 }
 
 /** Returns whether the filters list memories without a query. The server requires one of these. */

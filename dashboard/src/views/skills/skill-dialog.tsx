@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { call, type ResponseOf, type Schemas } from "../../api";
-import { Field, FormDialog, Markdown, toast } from "../../parts";
+import { AreaField, FormDialog, Markdown, TextField, splitBy, toast } from "../../parts";
 import { checkWrite } from "../../recent-writes";
 import { invalidate } from "../../request";
 
@@ -83,48 +83,6 @@ export function SkillDialog(props: {
     );
 }
 
-interface InputProps {
-    label: string;
-    value: string;
-    onInput: (value: string) => void;
-    hint?: string;
-}
-
-function TextField(props: InputProps & { isRequired?: boolean; isFocused?: boolean }) {
-    const { label, value, onInput, hint, isRequired = false, isFocused = false } = props;
-    return (
-        <Field label={label} {...(hint && { hint })}>
-            {(field) => (
-                <input
-                    {...field}
-                    required={isRequired}
-                    autoFocus={isFocused}
-                    autocomplete="off"
-                    dir="auto"
-                    value={value}
-                    onInput={(event) => onInput(event.currentTarget.value)}
-                />
-            )}
-        </Field>
-    );
-}
-
-function AreaField({ label, value, onInput, hint, rows }: InputProps & { rows: number }) {
-    return (
-        <Field label={label} {...(hint && { hint })}>
-            {(field) => (
-                <textarea
-                    {...field}
-                    rows={rows}
-                    dir="auto"
-                    value={value}
-                    onInput={(event) => onInput(event.currentTarget.value)}
-                />
-            )}
-        </Field>
-    );
-}
-
 /** Returns the text of the memory that the server stores for a skill. */
 function preview(name: string, description: string, steps: string): string {
     const parts = [`# ${name || "…"}`, description, steps];
@@ -139,9 +97,4 @@ function readSteps(skill: Skill): string {
         if (part && (text === part || text.startsWith(`${part}\n`))) text = text.slice(part.length).trimStart();
     }
     return text.trimEnd();
-}
-
-function splitBy(text: string, separator: string): string[] {
-    const parts = text.split(separator).map((part) => part.trim());
-    return parts.filter(Boolean);
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { call, type Schemas } from "../../api";
-import { Field, FormDialog, Tags, toast } from "../../parts";
+import { Field, FormDialog, Tags, TextField, splitBy, toast } from "../../parts";
 import { checkWrite } from "../../recent-writes";
 import { invalidate } from "../../request";
 
@@ -23,7 +23,7 @@ export function TermDialog(props: {
     const [name, setName] = useState(term?.term ?? "");
     const [aliasText, setAliasText] = useState(term?.aliases.join(", ") ?? "");
     const [definition, setDefinition] = useState(term?.definition ?? "");
-    const aliases = splitAliases(aliasText);
+    const aliases = [...new Set(splitBy(aliasText, ","))];
 
     async function submit() {
         const body = { namespace, terms: [{ term: name.trim(), aliases, definition: definition.trim() }] };
@@ -57,18 +57,13 @@ export function TermDialog(props: {
                     />
                 )}
             </Field>
-            <Field label="Aliases" hint="comma-separated">
-                {(field) => (
-                    <input
-                        {...field}
-                        autocomplete="off"
-                        autoFocus={term !== null}
-                        dir="auto"
-                        value={aliasText}
-                        onInput={(event) => setAliasText(event.currentTarget.value)}
-                    />
-                )}
-            </Field>
+            <TextField
+                label="Aliases"
+                hint="comma-separated"
+                value={aliasText}
+                onInput={setAliasText}
+                isFocused={term !== null}
+            />
             <Field label="Definition">
                 {(field) => (
                     <textarea
@@ -95,10 +90,4 @@ export function TermDialog(props: {
             </section>
         </FormDialog>
     );
-}
-
-/** Splits a comma-separated list, without repetitions. */
-function splitAliases(text: string): string[] {
-    const parts = text.split(",").map((part) => part.trim());
-    return [...new Set(parts.filter(Boolean))];
 }

@@ -1,0 +1,77 @@
+"""Functions that several test files share: names, the address of a view, and findings of a page."""
+
+import os
+import uuid
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+
+def unique_name(prefix: str) -> str:
+    return f"{prefix}-{uuid.uuid4().hex[:8]}"
+
+
+def expect_view(page: Page, name: str):
+    """Waits for the view with a heading."""
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    expect(page.locator("main[aria-busy]")).to_have_count(0)
+
+
+def go(page: Page, place: str):
+    """Goes to the address of a view."""
+    page.evaluate("place => { location.hash = place }", place)
+
+
+def query_of(page: Page) -> dict[str, list[str]]:
+    """Returns the parameters of the view's address."""
+    return parse_qs(urlsplit(page.url).fragment.partition("?")[2])
+
+
+def lay_out_from_right_to_left(page: Page):
+    """Chooses the layout in the command palette."""
+    page.keyboard.press("Control+k")
+    page.get_by_label("Command or search").fill("right to left")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+
+
+def serious_violations(page: Page) -> list:
+    """Returns the serious and critical findings of axe, with the elements. The page needs `bypass_csp`."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
+
+
+def screenshot(page: Page, name: str):
+    """Saves a screenshot if `CUEBASE_SCREENSHOTS` names a folder."""
+    folder = os.environ.get("CUEBASE_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+# Returns whether the focus is visible. A heading shows none; a node of a graph marks its circle.
+HAS_VISIBLE_FOCUS = """() => {
+    const style = getComputedStyle(document.activeElement);
+    const isMarked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    return isMarked || document.activeElement.matches("h1, .node");
+}"""
+# Longer than the way through any view of the tests.
+TABS_MAX = 200
+
+
+def tab_to(page: Page, target: Locator, key: str = "Tab"):
+    """Goes to an element with the key, which moves the focus by one. The focus must be visible there."""
+    expect(target).to_be_visible()
+    for _ in range(TABS_MAX):
+        if target.evaluate("element => element === document.activeElement"):
+            assert page.evaluate(HAS_VISIBLE_FOCUS), "the focus is not visible"
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{key} does not lead to {target}")
+
+
+def expect_focus(page: Page):
+    """Waits until an element of the view has the focus."""
+    page.wait_for_function("document.activeElement.closest('main') !== null")
