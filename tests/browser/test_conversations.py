@@ -204,7 +204,7 @@ def test_a_view_that_is_left_while_a_response_arrives_has_no_error(service, sign
         }"""
     )
     page.get_by_role("link", name=made["title"]).click()
-    page.wait_for_function("window.waiting")
+    page.wait_for_function("() => window.waiting === true")
     page.get_by_role("link", name="All conversations").click()
-    page.wait_for_function("window.aborted")
+    page.wait_for_function("() => window.aborted === true")
     expect(page.get_by_role("link", name=made["title"])).to_be_visible()
