@@ -57,6 +57,7 @@ def import_views() -> tuple[Any, Any]:
     sys.dont_write_bytecode = True
     try:
         import conftest
+        import PIL  # noqa: F401 (used by `reduce`)
         import pictured_views
     except ModuleNotFoundError as error:
         sys.exit(f"pictures: Python package {error.name} is missing: pip install -r tests/requirements.txt")
