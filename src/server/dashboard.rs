@@ -1,4 +1,4 @@
-//! The listener of the dashboard: its page, the sign-in routes, and the API under the same origin.
+//! The listener of the dashboard: its page, the sign-in routes, and the API, git and MCP under the same origin.
 //!
 //! The page's API requests pass the gateway like all others. The listener has four further routes:
 //!
@@ -22,6 +22,7 @@ use serde_json::json;
 use super::activity::Activity;
 use super::admission::RunPermit;
 use super::git;
+use super::mcp;
 use super::reply_memory::HeldReply;
 use super::requests::{RequestHandler, authorize_counted};
 use super::response_body::ResponseBody;
@@ -59,6 +60,9 @@ pub(super) async fn respond(
 ) -> Response<ResponseBody> {
     if git::matches(&request) {
         return git::respond(handler, request, activity).await;
+    }
+    if mcp::matches(&request) {
+        return mcp::respond_counted(handler, request, activity).await;
     }
     if is_api_path(request.uri().path()) {
         return handler.respond(request, activity).await;
