@@ -3,6 +3,7 @@
 export * from "./chart";
 export * from "./code";
 export * from "./dialog";
+export * from "./disclosure";
 export * from "./form-dialog";
 export * from "./icon";
 export * from "./layout";

@@ -1,6 +1,6 @@
 // Memories as a list: filters, a timeline, pages of rows, and actions for the selected ones.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { namespaces } from "../../account";
 import type { Schemas } from "../../api";
 import { useCommands } from "../../frame/commands";
@@ -12,7 +12,6 @@ import {
     Skeleton,
     Snippet,
     formatNumber,
-    splitTitle,
     type CodeRequest,
 } from "../../parts";
 import { useRequest } from "../../request";
@@ -20,11 +19,20 @@ import { setQuery } from "../../router";
 import type { ViewProps } from "..";
 import { Crumbs } from "./crumbs";
 import { Filters } from "./filters";
-import { isForgotten } from "./forgotten";
-import { useListing, type Hit } from "./listing";
+import { withoutForgotten } from "./forgotten";
+import { titleOf, useListing, type Hit } from "./listing";
 import "./memories.css";
 import { NewMemory } from "./new-memory";
-import { FILTERS, filtersOf, readState, timeOf, type ListState, type ListingFilters } from "./params";
+import {
+    FILTERS,
+    filtersOf,
+    readState,
+    timeOf,
+    type ListState,
+    type ListingFilters,
+    type Order,
+    type TimeField,
+} from "./params";
 import { Rows } from "./rows";
 import { SelectionBar } from "./selection";
 import { Timeline } from "./timeline";
@@ -54,7 +62,13 @@ export default function Memories({ namespace, rest, query }: ViewProps) {
         [],
     );
 
-    const shown = sortBy(state, listing.memories).filter((memory) => !isForgotten(namespace, memory.path));
+    const { order, field } = state;
+    // The list grows in place, so its length says whether it has changed.
+    const sorted = useMemo(
+        () => sortBy(order, field, listing.memories),
+        [order, field, listing.memories, listing.memories.length],
+    );
+    const shown = withoutForgotten(namespace, sorted);
     const total = totalOf(state, filters, namespace, known ?? []);
     return (
         <>
@@ -200,17 +214,16 @@ function isFiltered(state: ListState): boolean {
     return tiers.length > 0 || tags.length > 0 || isCurrentOnly || Boolean(topic || document || month || day);
 }
 
-function sortBy(state: ListState, memories: readonly Hit[]): readonly Hit[] {
-    if (state.order === "newest") return memories;
+function sortBy(order: Order, field: TimeField, memories: readonly Hit[]): readonly Hit[] {
+    if (order === "newest") return memories;
     const sorted = [...memories];
-    if (state.order === "title") {
-        const titles = new Map<Hit, string>();
-        for (const memory of memories) titles.set(memory, splitTitle(memory.content, memory.path).title);
+    if (order === "title") {
         const collator = new Intl.Collator(undefined, { numeric: true });
-        return sorted.sort((a, b) => collator.compare(titles.get(a)!, titles.get(b)!));
+        return sorted.sort((a, b) => collator.compare(titleOf(a), titleOf(b)));
     }
-    const time = (memory: Hit) => timeOf(memory, state.field) ?? "";
-    return sorted.sort((a, b) => time(a).localeCompare(time(b)));
+    // Times of one form sort as texts.
+    const time = (memory: Hit) => timeOf(memory, field) ?? "";
+    return sorted.sort((a, b) => (time(a) < time(b) ? -1 : time(a) > time(b) ? 1 : 0));
 }
 
 /** Returns the number of memories of a list, where counts of the server say it; otherwise null. */

@@ -4,6 +4,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { call, type ApiError, type Schemas } from "../../api";
+import { splitTitle } from "../../parts";
 import { version } from "../../request";
 import { timeOf, type ListingFilters } from "./params";
 
@@ -12,6 +13,18 @@ export type Hit = Schemas["Hit"];
 /** Most memories of a response. */
 const RESPONSE_MAX = 200;
 const LISTINGS_MAX = 8;
+
+/** Titles of memories, which sorting compares often. */
+const titles = new WeakMap<Hit, string>();
+
+/** Returns the title of a memory. */
+export function titleOf(memory: Hit): string {
+  const known = titles.get(memory);
+  if (known !== undefined) return known;
+  const { title } = splitTitle(memory.content, memory.path);
+  titles.set(memory, title);
+  return title;
+}
 
 /** A listing that grows page by page. */
 export class Listing {

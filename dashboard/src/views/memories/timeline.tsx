@@ -1,7 +1,7 @@
 // The timeline: how many memories each day has, as a chart and as a table. A day filters the list.
 
-import { useState } from "preact/hooks";
-import { Chart, ErrorState, Skeleton, Table, formatNumber } from "../../parts";
+import { useMemo, useState } from "preact/hooks";
+import { Chart, ErrorState, Gradual, Skeleton, Table, formatNumber } from "../../parts";
 import { change } from "./filters";
 import { useListing, type Hit } from "./listing";
 import { TIME_NAMES, dayOf, timeOf, type ListState, type ListingFilters, type TimeField } from "./params";
@@ -14,15 +14,18 @@ const CHART_DAYS_MAX = 1500;
 const TABLE_STEP = 31;
 const DAY_MS = 86_400_000;
 
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" });
+
 export function Timeline(props: { namespace: string; state: ListState; filters: ListingFilters }) {
     const { namespace, state, filters } = props;
     const [counted, setCounted] = useState(COUNTED_STEP);
     const listing = useListing(namespace, filters, counted);
+    const { memories } = listing;
+    const days = useMemo(() => countDays(memories, state.field), [memories, memories.length, state.field]);
+    const { times, values } = useMemo(() => fillDays(days), [days]);
     if (listing.error) return <ErrorState error={listing.error} onRetry={listing.retry} />;
     if (listing.isLoading) return <Skeleton lines={6} />;
-    const days = countDays(listing.memories, state.field);
     if (days.length === 0) return null;
-    const { times, values } = fillDays(days);
     const title = `Memories by the day they ${TIME_NAMES[state.field]}`;
     return (
         <section class="card timeline-card" aria-label="Timeline">
@@ -36,7 +39,7 @@ export function Timeline(props: { namespace: string; state: ListState; filters: 
             />
             {!listing.isComplete && (
                 <div class="row">
-                    <p class="dim">The newest {formatNumber(listing.memories.length)} memories are counted.</p>
+                    <p class="dim">The newest {formatNumber(memories.length)} memories are counted.</p>
                     <button type="button" onClick={() => setCounted(counted + COUNTED_STEP)}>
                         Count older ones
                     </button>
@@ -57,14 +60,12 @@ function pick(day: string, chosen: string): void {
 }
 
 function DayTable({ title, days, day }: { title: string; days: readonly DayCount[]; day: string }) {
-    const [shown, setShown] = useState(TABLE_STEP);
-    const format = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" });
     const columns = [
         {
             title: "Day",
             cell: (each: DayCount) => (
                 <button type="button" aria-pressed={each.day === day} onClick={() => pick(each.day, day)}>
-                    {format.format(new Date(each.day))}
+                    {dayFormat.format(new Date(each.day))}
                 </button>
             ),
         },
@@ -72,14 +73,9 @@ function DayTable({ title, days, day }: { title: string; days: readonly DayCount
     ];
     return (
         <div class="stack">
-            <Table caption={title} columns={columns} rows={days.slice(0, shown)} rowKey={(each) => each.day} />
-            {days.length > shown && (
-                <div class="row">
-                    <button type="button" onClick={() => setShown(shown + TABLE_STEP)}>
-                        Show more days
-                    </button>
-                </div>
-            )}
+            <Gradual items={days} step={TABLE_STEP} noun="days">
+                {(shown) => <Table caption={title} columns={columns} rows={shown} rowKey={(each) => each.day} />}
+            </Gradual>
         </div>
     );
 }
@@ -100,6 +96,7 @@ export function countDays(memories: readonly Hit[], field: TimeField): DayCount[
 /** Returns the days from the oldest to the newest one, with zero for those without memories. */
 function fillDays(days: readonly DayCount[]): { times: number[]; values: number[] } {
     const counts = new Map(days.map((each) => [each.day, each.count]));
+    if (days.length === 0) return { times: [], values: [] };
     const newest = Date.parse(days[0]!.day);
     const oldest = Math.max(Date.parse(days.at(-1)!.day), newest - (CHART_DAYS_MAX - 1) * DAY_MS);
     const times: number[] = [];
