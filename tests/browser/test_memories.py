@@ -189,7 +189,6 @@ def test_a_forgotten_memory_leaves_an_ordered_list(service, namespace, signed_in
 
 def test_another_order_applies_to_the_loaded_memories(many, signed_in):
     page = signed_in(f"/n/{many}/memories?by=occurred")
-    expect(page.get_by_text("1–50 of 450 memories")).to_be_visible()
     expect(rows(page).first).to_contain_text("17 Feb 2026")
     page.get_by_label("Order").select_option("oldest")
     expect(rows(page).first).to_contain_text("1 Jan 2026")

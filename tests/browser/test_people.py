@@ -58,12 +58,12 @@ def crowded(service) -> str:
 
 @pytest.fixture(scope="module")
 def collector(service) -> str:
-    """A namespace with a person who likes many things."""
+    """A namespace with a person who is allergic to many things."""
     name = f"collector-{uuid.uuid4().hex[:8]}"
     service.call("POST", "/v1/namespaces", {"name": name})
     messages = []
     for number in range(VALUES):
-        messages.append({"role": "user", "name": "Ilvar", "content": f"I like Zephyr{number} cheese."})
+        messages.append({"role": "user", "name": "Ilvar", "content": f"I am allergic to zephyr{number}."})
     body = {"namespace": name, "messages": messages}
     assert service.call("POST", "/v1/memories?wait=30", body)["status"] == "ingested"
     return name
