@@ -133,6 +133,27 @@ def test_the_list_is_ordered_by_title(service, namespace, signed_in):
     expect(page.locator(".memory-text > a")).to_have_text(["Ash", "Cedar 9", "Cedar 10"])
 
 
+def test_a_forgotten_memory_leaves_an_ordered_list(service, namespace, signed_in):
+    for name in ["Cedar", "Alder", "Birch"]:
+        write(service, namespace, f"facts/x/{name}.md", f"# {name}\n")
+    page = signed_in(f"/n/{namespace}/memories?order=title")
+    expect(rows(page).locator("a")).to_have_text(["Alder", "Birch", "Cedar"])
+    row(page, "Birch").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Forget").click()
+    expect(rows(page).locator("a")).to_have_text(["Alder", "Cedar"])
+    page.get_by_role("button", name="Undo").click()
+    expect(rows(page).locator("a")).to_have_text(["Alder", "Birch", "Cedar"])
+
+
+def test_each_order_shows_its_first_memory(many, signed_in):
+    page = signed_in(f"/n/{many}/memories?by=occurred")
+    expect(rows(page).first).to_contain_text("17 Feb 2026")
+    page.get_by_label("Order").select_option("oldest")
+    expect(rows(page).first).to_contain_text("1 Jan 2026")
+    page.get_by_label("Order").select_option("newest")
+    expect(rows(page).first).to_contain_text("17 Feb 2026")
+
+
 def test_the_oldest_memories_come_first_on_request(service, namespace, signed_in):
     for name, day in [("b", "2026-08-02"), ("a", "2024-01-01"), ("c", "2025-03-04")]:
         write(service, namespace, f"facts/x/{name}.md", f"# {name}\n", occurred_at=day)

@@ -171,3 +171,16 @@ def test_a_skill_is_deleted_when_the_time_to_undo_is_over(service, signed_in):
     names = [each["name"] for each in service.call("GET", "/v1/skills?namespace=demo")["skills"]]
     assert name not in names
     expect(card_of(page, name)).to_have_count(0)
+
+
+def test_many_skills_are_shown_in_steps(service, signed_in):
+    namespace = unique_name("skills")
+    service.call("POST", "/v1/namespaces", {"name": namespace})
+    skills = [{"name": f"brew-{number}", "content": "1. Boil it.", "path": f"skills/tea/{number}.md"} for number in range(60)]
+    service.call("POST", "/v1/skills?wait=30", {"namespace": namespace, "skills": skills})
+    page = signed_in(f"/n/{namespace}/skills")
+    cards = page.get_by_role("button", name=re.compile("^Edit brew-"))
+    expect(cards).to_have_count(50)
+    page.get_by_role("button", name="Show more skills").click()
+    expect(cards).to_have_count(60)
+    expect(page.get_by_role("button", name="Show more skills")).to_have_count(0)

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 MOVES = [("I live in Oslo.", "2025-01-10T09:00:00Z"), ("I moved to Bergen.", "2025-06-10T09:00:00Z")]
 # More memories than a graph shows, all of one subject.
 MANY = 300
+# More values of an attribute, and more memories, than a profile shows at first.
+VALUES = 60
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,19 @@ def crowded(service) -> str:
     for start in range(0, MANY, 100):
         body = {"namespace": name, "messages": messages[start : start + 100]}
         service.call("POST", "/v1/memories?wait=30", body)
+    return name
+
+
+@pytest.fixture(scope="module")
+def collector(service) -> str:
+    """A namespace with a person who is allergic to many things."""
+    name = f"collector-{uuid.uuid4().hex[:8]}"
+    service.call("POST", "/v1/namespaces", {"name": name})
+    messages = []
+    for number in range(VALUES):
+        messages.append({"role": "user", "name": "Ilvar", "content": f"I am allergic to zephyr{number}."})
+    body = {"namespace": name, "messages": messages}
+    assert service.call("POST", "/v1/memories?wait=30", body)["status"] == "ingested"
     return name
 
 
@@ -71,6 +86,27 @@ def test_a_subject_outside_of_the_list_is_opened_by_its_name(signed_in):
     page.get_by_role("button", name="Open profile").click()
     expect(page.get_by_role("heading", name="kepler", level=1)).to_be_visible()
     expect(page.locator(".about li").filter(has_text="names it").first).to_be_visible()
+
+
+def test_many_memories_about_a_subject_are_shown_in_steps(collector, signed_in):
+    page = signed_in(f"/n/{collector}/people/ilvar")
+    entries = page.locator(".about li")
+    expect(entries).to_have_count(50)
+    page.get_by_role("button", name="Show more memories").click()
+    expect(entries).to_have_count(VALUES)
+    expect(page.get_by_role("button", name="Show more memories")).to_have_count(0)
+
+
+def test_many_values_of_an_attribute_are_shown_in_steps(collector, signed_in):
+    page = signed_in(f"/n/{collector}/people/ilvar")
+    values = page.locator(".claims .current li")
+    more = page.get_by_role("button", name="Show more values")
+    expect(values).to_have_count(20)
+    more.click()
+    expect(values).to_have_count(40)
+    more.click()
+    expect(values).to_have_count(VALUES)
+    expect(more).to_have_count(0)
 
 
 def test_a_profile_shows_the_current_value(moved, signed_in):

@@ -3,9 +3,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Disclosure } from "./disclosure";
 import { formatNumber } from "./text";
 import { Table } from "./table";
 import { direction, theme } from "../preferences";
+
+const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 export interface Series {
     label: string;
@@ -49,7 +52,6 @@ export function Chart(props: ChartProps) {
         };
     }, [content, theme.value, direction.value]);
 
-    const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
     const columns = series.map((one) => ({
         title: one.label,
         isNumber: true,
@@ -62,17 +64,21 @@ export function Chart(props: ChartProps) {
         <figure class="chart">
             <figcaption>{title}</figcaption>
             <div ref={place} class={onPick ? "plot pickable" : "plot"} aria-hidden="true" />
-            <details>
-                <summary>Show as a table</summary>
-                {table ?? (
-                    <Table
-                        caption={title}
-                        columns={[{ title: "Time", cell: (index: number) => format.format(times[index]) }, ...columns]}
-                        rows={times.map((_, index) => index)}
-                        rowKey={String}
-                    />
-                )}
-            </details>
+            <Disclosure summary="Show as a table">
+                {() =>
+                    table ?? (
+                        <Table
+                            caption={title}
+                            columns={[
+                                { title: "Time", cell: (index: number) => timeFormat.format(times[index]) },
+                                ...columns,
+                            ]}
+                            rows={times.map((_, index) => index)}
+                            rowKey={String}
+                        />
+                    )
+                }
+            </Disclosure>
         </figure>
     );
 }

@@ -4,6 +4,7 @@ export * from "./chart";
 export * from "./code";
 export * from "./dialog";
 export * from "./fields";
+export * from "./disclosure";
 export * from "./form-dialog";
 export * from "./history";
 export * from "./icon";

@@ -13,8 +13,14 @@ const WAIT = "10s";
 /** Memories that are forgotten, or will be in a moment. Lists leave them out. */
 const hidden = signal<ReadonlySet<string>>(new Set());
 
-export function isForgotten(namespace: string, path: string): boolean {
+function isForgotten(namespace: string, path: string): boolean {
   return hidden.value.has(`${namespace} ${path}`);
+}
+
+/** Returns the memories without the forgotten ones. It is the same array if none is forgotten. */
+export function withoutForgotten<T extends { path: string }>(namespace: string, memories: readonly T[]): readonly T[] {
+  if (hidden.value.size === 0) return memories;
+  return memories.filter(({ path }) => !isForgotten(namespace, path));
 }
 
 /** Forgets memories. `title` is the title of a single one. */

@@ -17,7 +17,7 @@ import { setQuery } from "../../router";
 import type { ViewProps } from "..";
 import { Crumbs } from "./crumbs";
 import { Filters } from "./filters";
-import { isForgotten } from "./forgotten";
+import { withoutForgotten } from "./forgotten";
 import { usePage, type Hit } from "./listing";
 import "./memories.css";
 import { NewMemory } from "./new-memory";
@@ -49,7 +49,7 @@ export default function Memories({ namespace, rest, query }: ViewProps) {
     );
 
     const total = listing.data?.total ?? 0;
-    const shown = (listing.data?.memories ?? []).filter((memory) => !isForgotten(namespace, memory.path));
+    const shown = withoutForgotten(namespace, listing.data?.memories ?? []);
     // A page beyond the end, as after a forgotten memory, becomes the last one.
     const lastPage = Math.max(1, Math.ceil(total / PAGE_ROWS));
     useEffect(() => {

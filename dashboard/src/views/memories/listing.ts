@@ -2,12 +2,25 @@
 
 import { useRef } from "preact/hooks";
 import type { ResponseOf, Schemas } from "../../api";
+import { splitTitle } from "../../parts";
 import { useRequest, type RequestState } from "../../request";
 import { localTimezone, type ListingFilters, type Order } from "./params";
 
 export type Hit = Schemas["Hit"];
 type Page = ResponseOf<"get", "/v1/memories">;
 type Facets = ResponseOf<"get", "/v1/facets">;
+
+/** Titles of memories, which each rendering of a row needs. */
+const titles = new WeakMap<Hit, string>();
+
+/** Returns the title of a memory. */
+export function titleOf(memory: Hit): string {
+  const known = titles.get(memory);
+  if (known !== undefined) return known;
+  const { title } = splitTitle(memory.content, memory.path);
+  titles.set(memory, title);
+  return title;
+}
 
 /** Loads a page of a list, from 1. Without filters, nothing is loaded. */
 export function usePage(

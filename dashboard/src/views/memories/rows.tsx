@@ -1,9 +1,9 @@
 // The rows of a page: title, snippet, tags, time, tier and validity, with a box to select each.
 
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { Day, Tag, Tags, Time, plainText, shorten, splitTitle } from "../../parts";
 import { link } from "../../router";
-import type { Hit } from "./listing";
+import { titleOf, type Hit } from "./listing";
 import { timeOf, type TimeField } from "./params";
 
 const SNIPPET_CHARACTERS = 200;
@@ -70,10 +70,10 @@ function Row(props: {
     onToggle: (isSelected: boolean, isRange: boolean) => void;
 }) {
     const { namespace, memory, field, isSelected, onToggle } = props;
-    const { title, body } = splitTitle(memory.content, memory.path);
-    const snippet = snippetOf(body, title);
+    const title = titleOf(memory);
+    // A selection renders all rows again. The texts are kept, since Preact skips nodes that are the same.
+    const text = useMemo(() => <Text namespace={namespace} memory={memory} />, [namespace, memory]);
     const time = timeOf(memory, field);
-    const hidden = memory.tags.length - TAGS_SHOWN;
     return (
         <li class={isSelected ? "memory-row selected" : "memory-row"}>
             <input
@@ -82,29 +82,39 @@ function Row(props: {
                 checked={isSelected}
                 onClick={(event) => onToggle(event.currentTarget.checked, event.shiftKey)}
             />
-            <div class="memory-text">
-                <a href={link.memory(namespace, memory.path)} dir="auto">
-                    {title}
-                </a>
-                {snippet && (
-                    <p class="dim" dir="auto">
-                        {snippet}
-                    </p>
-                )}
-                <p class="memory-facts">
-                    <Tag>{memory.path.split("/")[0]}</Tag>
-                    {!memory.current && <Tag tone="warn">no longer holds</Tag>}
-                    {memory.expires_at && (
-                        <span class="dim">
-                            expires <Time at={memory.expires_at} />
-                        </span>
-                    )}
-                    <Tags values={memory.tags.slice(0, TAGS_SHOWN)} />
-                    {hidden > 0 && <span class="dim">and {hidden} more tags</span>}
-                </p>
-            </div>
+            {text}
             <span class="dim memory-time">{field === "occurred" ? <Day at={time} /> : <Time at={time} />}</span>
         </li>
+    );
+}
+
+/** The title, the snippet and the facts of a row. */
+function Text({ namespace, memory }: { namespace: string; memory: Hit }) {
+    const { title, body } = splitTitle(memory.content, memory.path);
+    const snippet = snippetOf(body, title);
+    const hidden = memory.tags.length - TAGS_SHOWN;
+    return (
+        <div class="memory-text">
+            <a href={link.memory(namespace, memory.path)} dir="auto">
+                {title}
+            </a>
+            {snippet && (
+                <p class="dim" dir="auto">
+                    {snippet}
+                </p>
+            )}
+            <p class="memory-facts">
+                <Tag>{memory.path.split("/")[0]}</Tag>
+                {!memory.current && <Tag tone="warn">no longer holds</Tag>}
+                {memory.expires_at && (
+                    <span class="dim">
+                        expires <Time at={memory.expires_at} />
+                    </span>
+                )}
+                <Tags values={memory.tags.slice(0, TAGS_SHOWN)} />
+                {hidden > 0 && <span class="dim">and {hidden} more tags</span>}
+            </p>
+        </div>
     );
 }
 

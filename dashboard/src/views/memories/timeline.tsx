@@ -1,8 +1,8 @@
 // The timeline: how many memories each day has, as a chart and as a table. A day filters the list.
 
-import { useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Schemas } from "../../api";
-import { Chart, ErrorState, Skeleton, Table, formatNumber } from "../../parts";
+import { Chart, ErrorState, Gradual, Skeleton, Table, formatNumber } from "../../parts";
 import { change } from "./filters";
 import { useFacets } from "./listing";
 import { TIME_NAMES, dayOf, type ListState, type ListingFilters } from "./params";
@@ -13,16 +13,18 @@ const CHART_DAYS_MAX = 1500;
 const TABLE_STEP = 31;
 const DAY_MS = 86_400_000;
 
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" });
+
 type DayFacet = Schemas["DayFacet"];
 
 export function Timeline(props: { namespace: string; state: ListState; filters: ListingFilters }) {
     const { namespace, state, filters } = props;
     const { data, error, reload } = useFacets(namespace, filters);
+    const days = data?.days;
+    const { times, values } = useMemo(() => fillDays(days ?? []), [days]);
     if (error) return <ErrorState error={error} onRetry={reload} />;
-    if (!data) return <Skeleton lines={6} />;
-    const { days } = data;
+    if (!days) return <Skeleton lines={6} />;
     if (days.length === 0) return null;
-    const { times, values } = fillDays(days);
     const title = `Memories by the day they ${TIME_NAMES[state.field]}`;
     return (
         <section class="card timeline-card" aria-label="Timeline">
@@ -44,14 +46,12 @@ function pick(day: string, chosen: string): void {
 }
 
 function DayTable({ title, days, day }: { title: string; days: readonly DayFacet[]; day: string }) {
-    const [shown, setShown] = useState(TABLE_STEP);
-    const format = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" });
     const columns = [
         {
             title: "Day",
             cell: (each: DayFacet) => (
                 <button type="button" aria-pressed={each.day === day} onClick={() => pick(each.day, day)}>
-                    {format.format(new Date(each.day))}
+                    {dayFormat.format(new Date(each.day))}
                 </button>
             ),
         },
@@ -59,14 +59,9 @@ function DayTable({ title, days, day }: { title: string; days: readonly DayFacet
     ];
     return (
         <div class="stack">
-            <Table caption={title} columns={columns} rows={days.slice(0, shown)} rowKey={(each) => each.day} />
-            {days.length > shown && (
-                <div class="row">
-                    <button type="button" onClick={() => setShown(shown + TABLE_STEP)}>
-                        Show more days
-                    </button>
-                </div>
-            )}
+            <Gradual items={days} step={TABLE_STEP} noun="days">
+                {(shown) => <Table caption={title} columns={columns} rows={shown} rowKey={(each) => each.day} />}
+            </Gradual>
         </div>
     );
 }
@@ -74,6 +69,7 @@ function DayTable({ title, days, day }: { title: string; days: readonly DayFacet
 /** Returns the days from the oldest to the newest one, with zero for those without memories. */
 function fillDays(days: readonly DayFacet[]): { times: number[]; values: number[] } {
     const counts = new Map(days.map((each) => [each.day, each.memories]));
+    if (days.length === 0) return { times: [], values: [] };
     const newest = Date.parse(days[0]!.day);
     const oldest = Math.max(Date.parse(days.at(-1)!.day), newest - (CHART_DAYS_MAX - 1) * DAY_MS);
     const times: number[] = [];

@@ -44,21 +44,21 @@ export async function loadAbout(
       isCurrent: claim.current,
     });
   }
+  const words = foldWords(subject);
   for (const { path, content, current } of hits.values()) {
-    if (about.has(path) || !namesSubject(content, subject)) continue;
+    if (about.has(path) || !namesWords(content, words)) continue;
     about.set(path, { path, title: titleOf(content, path), tier: tierOf(path), attributes: [], isCurrent: current });
   }
   return { ok: true, value: [...about.values()] };
 }
 
-/** Returns whether a text contains the words of a name in their order. Names are compared without case. */
-export function namesSubject(text: string, subject: string): boolean {
-  const words = foldWords(subject);
+/** Returns whether a text contains the folded words of a name in their order. */
+function namesWords(text: string, words: string): boolean {
   return words.trim() !== "" && foldWords(text).includes(words);
 }
 
 /** Returns the words of a text in lower case, with a space around each. */
-function foldWords(text: string): string {
+export function foldWords(text: string): string {
   return ` ${
     text
       .toLowerCase()

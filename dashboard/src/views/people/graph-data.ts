@@ -1,8 +1,8 @@
 // The graph of subjects and memories. It starts with the neighbours of one node and grows by expansion, so that its size
 // does not depend on the size of the namespace.
 
-import { call, type Result } from "../../api";
-import { loadAbout, namesSubject, tierOf } from "./about";
+import { call, type Result, type Schemas } from "../../api";
+import { foldWords, loadAbout, tierOf } from "./about";
 
 /** Neighbours that one expansion adds. */
 const NEIGHBOURS_MAX = 40;
@@ -75,15 +75,37 @@ async function loadOfSubject(namespace: string, node: GraphNode, signal?: AbortS
     const kinds = memory.attributes.length > 0 ? memory.attributes : ["names"];
     links.push({ from: other.id, to: node.id, kinds });
   }
+  const values = attributesByValue(claims);
   for (const subject of subjects) {
     if (subject.length < NAME_LENGTH_MIN) continue;
-    const naming = claims.filter((claim) => claim.current && namesSubject(claim.value, subject));
-    if (naming.length === 0 || nodes.length > 2 * NEIGHBOURS_MAX) continue;
+    if (nodes.length > 2 * NEIGHBOURS_MAX) break;
+    const words = foldWords(subject);
+    const kinds = new Set<string>();
+    if (words.trim() === "") continue;
+    for (const [value, attributes] of values) {
+      if (value.includes(words)) for (const attribute of attributes) kinds.add(attribute);
+    }
+    if (kinds.size === 0) continue;
     const other = subjectNode(subject);
     nodes.push(other);
-    links.push({ from: node.id, to: other.id, kinds: [...new Set(naming.map((claim) => claim.attribute))] });
+    links.push({ from: node.id, to: other.id, kinds: [...kinds] });
   }
   return { ok: true, value: { nodes, links, isTruncated: about.value.length > NEIGHBOURS_MAX } };
+}
+
+/**
+ * Returns the attributes of each current value. The values are folded once and without repetitions, since a subject with
+ * 1,000 claims is compared with 200 others.
+ */
+function attributesByValue(claims: readonly Schemas["ProfileClaim"][]): Map<string, Set<string>> {
+  const values = new Map<string, Set<string>>();
+  for (const { current, value, attribute } of claims) {
+    if (!current) continue;
+    const words = foldWords(value);
+    const attributes = values.get(words) ?? new Set();
+    values.set(words, attributes.add(attribute));
+  }
+  return values;
 }
 
 /** The neighbours of a memory are the memories that it is related to, and the subjects that it claims facts about. */

@@ -21,6 +21,8 @@ interface Body extends SimulationNodeDatum {
 }
 
 const TICKS = 260;
+/** Longest time for which the layout keeps the page from responding. */
+const SLICE_MS = 12;
 const LINK_LENGTH = 105;
 const REPULSION = -420;
 /** Distance beyond which nodes do not repel each other, so that unrelated nodes do not drift away. */
@@ -31,8 +33,15 @@ const GOLDEN_ANGLE = 2.399963;
 const LABEL_HEIGHT = 16;
 const CHARACTER_WIDTH = 6.4;
 
-/** Computes places around a centre. Nodes that have places already start from them, so that the picture stays familiar. */
-export function placeNodes(graph: Graph, centre: string, before: ReadonlyMap<string, Point>): Map<string, Point> {
+/**
+ * Computes places around a centre. Nodes that have places already start from them, so that the picture stays familiar.
+ * The page responds in between.
+ */
+export async function placeNodes(
+  graph: Graph,
+  centre: string,
+  before: ReadonlyMap<string, Point>,
+): Promise<Map<string, Point>> {
   const bodies: Body[] = [];
   let index = 0;
   for (const id of graph.nodes.keys()) {
@@ -44,16 +53,28 @@ export function placeNodes(graph: Graph, centre: string, before: ReadonlyMap<str
   const linkForce = forceLink<Body, { source: string | Body; target: string | Body }>(links)
     .id((body) => body.id)
     .distance(LINK_LENGTH);
-  forceSimulation(bodies)
+  const simulation = forceSimulation(bodies)
     .stop()
     .force("link", linkForce)
     .force("charge", forceManyBody<Body>().strength(REPULSION).distanceMax(REPULSION_DISTANCE_MAX))
     .force("collide", forceCollide<Body>(NODE_DISTANCE_MIN))
     .force("x", forceX<Body>().strength(0.04))
     // The picture is wider than high.
-    .force("y", forceY<Body>().strength(0.09))
-    .tick(TICKS);
+    .force("y", forceY<Body>().strength(0.09));
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (let tick = 0; tick < TICKS; tick += 1) {
+    if (performance.now() > sliceEnd) {
+      await nextTask();
+      sliceEnd = performance.now() + SLICE_MS;
+    }
+    simulation.tick();
+  }
   return new Map(bodies.map((body) => [body.id, { x: body.x ?? 0, y: body.y ?? 0 }]));
+}
+
+/** Waits for the events and frames that are due. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => window.setTimeout(resolve));
 }
 
 function startNear(graph: Graph, id: string, index: number, before: ReadonlyMap<string, Point>): Point {

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../../api";
-import { ErrorState, Skeleton, Table, Tag, toast, toastError } from "../../parts";
+import { Disclosure, ErrorState, Skeleton, Table, Tag, toast, toastError } from "../../parts";
 import { link, navigate } from "../../router";
 import { FindNode } from "./graph-find";
 import {
@@ -40,6 +40,13 @@ export function EntityGraph({ namespace, centre }: { namespace: string; centre: 
         latest.current = next;
         setState(next);
     }
+    /** Shows a graph once its nodes have places, unless another graph takes its place in the meantime. */
+    async function place(graph: Graph): Promise<void> {
+        const { places } = latest.current;
+        latest.current = { graph, places };
+        const placed = await placeNodes(graph, centre.id, places);
+        if (latest.current.graph === graph) show({ graph, places: placed });
+    }
     useEffect(() => {
         const abort = new AbortController();
         show(EMPTY);
@@ -48,10 +55,12 @@ export function EntityGraph({ namespace, centre }: { namespace: string; centre: 
         void loadNeighbours(namespace, centre, abort.signal).then((result) => {
             if (abort.signal.aborted) return;
             if (!result.ok) return setError(result.error);
-            const graph = withNeighbours(EMPTY_GRAPH, centre.id, result.value) ?? EMPTY_GRAPH;
-            show({ graph, places: placeNodes(graph, centre.id, new Map()) });
+            void place(withNeighbours(EMPTY_GRAPH, centre.id, result.value) ?? EMPTY_GRAPH);
         });
-        return () => abort.abort();
+        return () => {
+            abort.abort();
+            latest.current = EMPTY;
+        };
     }, [namespace, centre.id, attempt]);
 
     async function expand(node: GraphNode): Promise<void> {
@@ -61,12 +70,15 @@ export function EntityGraph({ namespace, centre }: { namespace: string; centre: 
         const result = await loadNeighbours(namespace, node);
         inFlight.current.delete(node.id);
         setLoading(null);
+        // The graph of another centre may be shown by now.
+        const before = latest.current.graph;
+        if (!before.nodes.has(node.id)) return;
         if (!result.ok) return toastError(result.error.message);
-        const before = latest.current;
-        const graph = withNeighbours(before.graph, node.id, result.value);
+        const graph = withNeighbours(before, node.id, result.value);
         if (!graph) return toastError(`The graph shows up to ${NODES_MAX} nodes. Center it on this node to go on.`);
-        show({ graph, places: placeNodes(graph, centre.id, before.places) });
-        const added = graph.nodes.size - before.graph.nodes.size;
+        const added = graph.nodes.size - before.nodes.size;
+        await place(graph);
+        if (!latest.current.graph.expanded.has(node.id)) return;
         toast(added === 1 ? "1 node was added" : `${added} nodes were added`);
     }
     function activate(id: string): void {
@@ -178,52 +190,53 @@ function Details({ namespace, graph, node, isCentre, isLoading, onExpand, onSele
 function GraphTable(props: { namespace: string; graph: Graph; onExpand: (node: GraphNode) => void }) {
     const { namespace, graph, onExpand } = props;
     return (
-        <details>
-            <summary>Show as a table</summary>
-            <Table
-                caption="Nodes of the graph and their relations"
-                rows={[...graph.nodes.values()]}
-                rowKey={(node) => node.id}
-                columns={[
-                    {
-                        title: "Node",
-                        cell: (node) => (
-                            <a href={pageOf(namespace, node)} dir="auto">
-                                {node.title}
-                            </a>
-                        ),
-                    },
-                    { title: "Type", cell: (node) => node.tier || "subject" },
-                    {
-                        title: "Relations",
-                        cell: (node) => (
-                            <ul class="bare">
-                                {linksOf(graph, node.id).map(({ link: each, other }) => (
-                                    <li key={`${each.from} ${each.to}`} dir="auto">
-                                        {each.kinds.join(", ")}: {other.title}
-                                    </li>
-                                ))}
-                            </ul>
-                        ),
-                    },
-                    {
-                        title: "Neighbours",
-                        cell: (node) =>
-                            graph.expanded.has(node.id) ? (
-                                "shown"
-                            ) : (
-                                <button
-                                    type="button"
-                                    aria-label={`Expand ${node.title}`}
-                                    onClick={() => onExpand(node)}
-                                >
-                                    Expand
-                                </button>
+        <Disclosure summary="Show as a table">
+            {() => (
+                <Table
+                    caption="Nodes of the graph and their relations"
+                    rows={[...graph.nodes.values()]}
+                    rowKey={(node) => node.id}
+                    columns={[
+                        {
+                            title: "Node",
+                            cell: (node) => (
+                                <a href={pageOf(namespace, node)} dir="auto">
+                                    {node.title}
+                                </a>
                             ),
-                    },
-                ]}
-            />
-        </details>
+                        },
+                        { title: "Type", cell: (node) => node.tier || "subject" },
+                        {
+                            title: "Relations",
+                            cell: (node) => (
+                                <ul class="bare">
+                                    {linksOf(graph, node.id).map(({ link: each, other }) => (
+                                        <li key={`${each.from} ${each.to}`} dir="auto">
+                                            {each.kinds.join(", ")}: {other.title}
+                                        </li>
+                                    ))}
+                                </ul>
+                            ),
+                        },
+                        {
+                            title: "Neighbours",
+                            cell: (node) =>
+                                graph.expanded.has(node.id) ? (
+                                    "shown"
+                                ) : (
+                                    <button
+                                        type="button"
+                                        aria-label={`Expand ${node.title}`}
+                                        onClick={() => onExpand(node)}
+                                    >
+                                        Expand
+                                    </button>
+                                ),
+                        },
+                    ]}
+                />
+            )}
+        </Disclosure>
     );
 }
 

@@ -5,9 +5,11 @@ import type { ApiError, Schemas } from "../../api";
 import {
     Card,
     CopyAsCode,
+    Disclosure,
     Empty,
     ErrorState,
     Field,
+    Gradual,
     Loaded,
     PageHeading,
     Period,
@@ -24,6 +26,11 @@ import { EntityGraph } from "./graph";
 import { subjectNode } from "./graph-data";
 
 type Claim = Schemas["ProfileClaim"];
+
+/** Values of an attribute that are shown at a time. A response has up to 1,000 claims. */
+const VALUES_STEP = 20;
+/** Memories that are shown at a time. */
+const MEMORIES_STEP = 50;
 
 export function Profile({ namespace, subject, query }: { namespace: string; subject: string; query: URLSearchParams }) {
     const asOf = query.get("as_of") ?? "";
@@ -124,7 +131,11 @@ function currentValues(claims: readonly Claim[]): Map<string, string> {
 
 function Facts({ namespace, claims }: { namespace: string; claims: readonly Claim[] }) {
     const groups = new Map<string, Claim[]>();
-    for (const claim of claims) groups.set(claim.attribute, [...(groups.get(claim.attribute) ?? []), claim]);
+    for (const claim of claims) {
+        const group = groups.get(claim.attribute);
+        if (group) group.push(claim);
+        else groups.set(claim.attribute, [claim]);
+    }
     if (groups.size === 0) {
         return (
             <Empty title="No facts about this name">
@@ -155,22 +166,29 @@ function Values({ namespace, values }: { namespace: string; values: readonly Cla
     return (
         <>
             {current.length === 0 && <span class="dim">no current value</span>}
-            <ul class="bare current">
-                {current.map((claim) => (
-                    <Value key={`${claim.value} ${claim.path}`} namespace={namespace} claim={claim} />
-                ))}
-            </ul>
-            {former.length > 0 && (
-                <details>
-                    <summary>
-                        History ({former.length} former {former.length === 1 ? "value" : "values"})
-                    </summary>
-                    <ol class="timeline">
-                        {former.map((claim, index) => (
-                            <Value key={index} namespace={namespace} claim={claim} />
+            <Gradual items={current} step={VALUES_STEP} noun="values">
+                {(shown) => (
+                    <ul class="bare current">
+                        {shown.map((claim) => (
+                            <Value key={`${claim.value} ${claim.path}`} namespace={namespace} claim={claim} />
                         ))}
-                    </ol>
-                </details>
+                    </ul>
+                )}
+            </Gradual>
+            {former.length > 0 && (
+                <Disclosure summary={`History (${former.length} former ${former.length === 1 ? "value" : "values"})`}>
+                    {() => (
+                        <Gradual items={former} step={VALUES_STEP} noun="values">
+                            {(shown) => (
+                                <ol class="timeline">
+                                    {shown.map((claim, index) => (
+                                        <Value key={index} namespace={namespace} claim={claim} />
+                                    ))}
+                                </ol>
+                            )}
+                        </Gradual>
+                    )}
+                </Disclosure>
             )}
         </>
     );
@@ -206,21 +224,31 @@ function Memories(props: { namespace: string; subject: string; claims: readonly 
     return (
         <Card title="Memories">
             {found.length === 0 && <p class="dim">No memory names it.</p>}
-            <ul class="bare about">
-                {found.map((memory) => (
-                    <li key={memory.path}>
-                        <a href={link.memory(namespace, memory.path)} dir="auto">
-                            {memory.title}
-                        </a>{" "}
-                        <Tag>{memory.tier}</Tag>{" "}
-                        <span class="dim" dir="auto">
-                            {memory.attributes.length > 0 ? memory.attributes.join(", ") : "names it"}
-                        </span>{" "}
-                        {!memory.isCurrent && <Tag tone="warn">no longer holds</Tag>}
-                    </li>
-                ))}
-            </ul>
+            <Gradual items={found} step={MEMORIES_STEP} noun="memories">
+                {(shown) => (
+                    <ul class="bare about">
+                        {shown.map((memory) => (
+                            <AboutEntry key={memory.path} namespace={namespace} memory={memory} />
+                        ))}
+                    </ul>
+                )}
+            </Gradual>
         </Card>
+    );
+}
+
+function AboutEntry({ namespace, memory }: { namespace: string; memory: AboutMemory }) {
+    return (
+        <li>
+            <a href={link.memory(namespace, memory.path)} dir="auto">
+                {memory.title}
+            </a>{" "}
+            <Tag>{memory.tier}</Tag>{" "}
+            <span class="dim" dir="auto">
+                {memory.attributes.length > 0 ? memory.attributes.join(", ") : "names it"}
+            </span>{" "}
+            {!memory.isCurrent && <Tag tone="warn">no longer holds</Tag>}
+        </li>
     );
 }
 

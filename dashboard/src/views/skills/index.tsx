@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, type Schemas } from "../../api";
 import { useCommands } from "../../frame/commands";
-import { Bar, Card, Empty, Loaded, Markdown, PageHeading, Skeleton, Tags, createRemovals } from "../../parts";
+import { Bar, Card, Empty, Gradual, Loaded, Markdown, PageHeading, Skeleton, Tags, createRemovals } from "../../parts";
 import { checkWrite } from "../../recent-writes";
 import { useRequest } from "../../request";
 import { link, setQuery } from "../../router";
@@ -14,6 +14,8 @@ import "./skills.css";
 type Skill = Schemas["Skill"];
 
 const SKILLS_MAX = 200;
+/** Skills that are shown at a time. */
+const SKILLS_STEP = 50;
 /** Longest wait for a change, so that the list shows it. */
 const WAIT = "10s";
 
@@ -91,11 +93,13 @@ function SkillList(props: { skills: readonly Skill[]; namespace: string; q: stri
         );
     }
     return (
-        <>
-            {shown.map((skill) => (
-                <SkillCard key={skill.path} skill={skill} namespace={namespace} onEdit={() => onEdit(skill)} />
-            ))}
-        </>
+        <Gradual key={q} items={shown} step={SKILLS_STEP} noun="skills">
+            {(some) =>
+                some.map((skill) => (
+                    <SkillCard key={skill.path} skill={skill} namespace={namespace} onEdit={() => onEdit(skill)} />
+                ))
+            }
+        </Gradual>
     );
 }
 
