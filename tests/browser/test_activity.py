@@ -1,10 +1,7 @@
-"""The view of the activity: the queue, recent writes, dead letters, background jobs, usage, and live updates."""
+"""The view of the activity: the list of writes, dead letters, background jobs, usage, and live updates."""
 
-import json
 import re
-import threading
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,21 +9,17 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 ACTIVITY = "/n/demo/activity"
-
-
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
+SERVER = f"{ACTIVITY}?tab=server"
 
 
 def expect_activity(page: Page):
     expect(page.get_by_role("heading", name="Activity", level=1)).to_be_visible()
-    expect(page.get_by_role("region", name="Background jobs")).to_be_visible()
+    expect(tabs(page).get_by_role("link", name="Writes")).to_be_visible()
+    expect(page.get_by_text("Waiting writes")).to_be_visible()
+
+
+def tabs(page: Page):
+    return page.get_by_role("navigation", name="Parts of the activity")
 
 
 def serious_violations(page: Page) -> list:
@@ -35,15 +28,16 @@ def serious_violations(page: Page) -> list:
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
 
 
-def remember(service, namespace: str = "demo", wait: str = "?wait=30") -> str:
+def remember(service, namespace: str = "demo", wait: str = "?wait=30", credential: str | None = None) -> str:
     """Sends a conversation. Returns the id of its write."""
     word = f"quay{uuid.uuid4().hex[:8]}"
     messages = [{"role": "user", "name": "Noor", "content": f"My boat lies at the {word} this summer."}]
-    return service.call("POST", f"/v1/memories{wait}", {"namespace": namespace, "messages": messages})["id"]
+    body = {"namespace": namespace, "messages": messages}
+    return service.call("POST", f"/v1/memories{wait}", body, credential)["id"]
 
 
 def row_of(page: Page, write: str):
-    return page.get_by_role("region", name="Recent writes").get_by_role("row").filter(has_text=write)
+    return page.get_by_role("region", name="Writes", exact=True).get_by_role("row").filter(has_text=write)
 
 
 def test_activity_is_the_second_entry_of_the_navigation(signed_in):
@@ -54,28 +48,6 @@ def test_activity_is_the_second_entry_of_the_navigation(signed_in):
 
 def test_the_former_address_of_the_overview_works(signed_in):
     expect_activity(signed_in("/overview"))
-
-
-def test_activity_is_accessible_and_fits(service, signed_in, width, scheme):
-    write = remember(service)
-    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
-    page = signed_in(f"{ACTIVITY}?write={write}", **options)
-    expect(page.get_by_role("heading", name=f"Write {write}")).to_be_visible()
-    expect(row_of(page, write)).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Writes:"))).to_be_visible()
-    assert serious_violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_activity_fits_from_right_to_left(service, signed_in, width):
-    write = remember(service)
-    page = signed_in(ACTIVITY, viewport={"width": width, "height": 900})
-    page.keyboard.press("Control+k")
-    page.get_by_label("Command or search").fill("right to left")
-    page.keyboard.press("Enter")
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(row_of(page, write)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_write_is_listed_with_its_state_and_its_result(service, signed_in):
@@ -91,7 +63,7 @@ def test_a_new_write_appears_by_itself(service, signed_in):
     expect(row_of(page, remember(service))).to_contain_text("ingested")
 
 
-def test_a_write_of_this_tab_is_listed(signed_in):
+def test_a_write_of_a_term_is_listed(signed_in):
     term = f"term-{uuid.uuid4().hex[:8]}"
     page = signed_in("/n/demo/vocabulary")
     page.get_by_role("button", name="Teach a term").click()
@@ -103,6 +75,63 @@ def test_a_write_of_this_tab_is_listed(signed_in):
     expect(page.get_by_role("row").filter(has_text=term)).to_be_visible()
     page.evaluate("place => { location.hash = place }", ACTIVITY)
     expect(row_of(page, write)).to_contain_text("ingested")
+
+
+def test_the_writes_of_other_namespaces_are_listed_on_request(service, signed_in):
+    name = f"writes-{uuid.uuid4().hex[:8]}"
+    service.call("POST", "/v1/namespaces", {"name": name})
+    write = remember(service, name)
+    here = remember(service)
+    page = signed_in(ACTIVITY)
+    expect(row_of(page, here)).to_be_visible()
+    expect(row_of(page, write)).to_have_count(0)
+    page.get_by_label("Writes of").select_option("account")
+    expect(row_of(page, write)).to_contain_text(name)
+    assert parse_qs(urlsplit(page.url).fragment.partition("?")[2])["of"] == ["account"]
+
+
+def test_the_state_of_the_listed_writes_is_in_the_address(failing_service, visit):
+    name = f"states-{uuid.uuid4().hex[:8]}"
+    failing_service.call("POST", "/v1/namespaces", {"name": name})
+    failed = remember(failing_service, name)
+    body = {"namespace": name, "content": "# Harbour\n\nThe harbour opens at six."}
+    written = failing_service.call("POST", "/v1/memories/facts/harbour.md?wait=30", body)["id"]
+    page = visit(failing_service.link())
+    page.get_by_role("heading", name="Search", level=1).wait_for()
+    page.evaluate("place => { location.hash = place }", f"/n/{name}/activity")
+    expect(row_of(page, written)).to_contain_text("ingested")
+    expect(row_of(page, failed)).to_contain_text("failed")
+    page.get_by_label("State").select_option(label="failed")
+    expect(row_of(page, written)).to_have_count(0)
+    expect(row_of(page, failed)).to_be_visible()
+    assert parse_qs(urlsplit(page.url).fragment.partition("?")[2])["status"] == ["dead"]
+    page.get_by_label("State").select_option(label="dropped")
+    expect(page.get_by_text("No write of the last 14 days has this state")).to_be_visible()
+
+
+def test_older_writes_are_on_the_next_page(service, signed_in):
+    name = f"pages-{uuid.uuid4().hex[:8]}"
+    service.call("POST", "/v1/namespaces", {"name": name})
+    writes = [remember(service, name, "") for _ in range(51)]
+    page = signed_in(f"/n/{name}/activity")
+    expect(row_of(page, writes[-1])).to_be_visible()
+    expect(row_of(page, writes[0])).to_have_count(0)
+    page.get_by_role("button", name="Older writes").click()
+    expect(row_of(page, writes[0])).to_be_visible()
+    expect(row_of(page, writes[-1])).to_have_count(0)
+    page.get_by_role("button", name="Newest writes").click()
+    expect(row_of(page, writes[-1])).to_be_visible()
+
+
+def test_a_revoked_key_is_marked_as_the_sender(service, signed_in):
+    name = f"sender-{uuid.uuid4().hex[:8]}"
+    service.call("POST", "/v1/namespaces", {"name": name})
+    key = service.call("POST", "/v1/keys", {"name": "Old assistant", "env": "live"})
+    write = remember(service, name, credential=key["key"])
+    page = signed_in(f"/n/{name}/activity")
+    expect(row_of(page, write)).to_contain_text("Old assistant")
+    service.call("DELETE", f"/v1/keys/{key['id']}")
+    expect(row_of(page, write)).to_contain_text("revoked")
 
 
 def test_a_write_is_followed_by_its_id(service, signed_in):
@@ -133,13 +162,13 @@ def test_an_unknown_write_is_reported(signed_in):
 
 
 def test_background_jobs_are_listed_with_their_states(signed_in):
-    page = signed_in(ACTIVITY)
+    page = signed_in(SERVER)
     row = page.get_by_role("region", name="Background jobs").get_by_role("row").filter(has_text="Ingestion")
     expect(row).to_contain_text("active")
 
 
 def test_usage_counts_up_by_itself(service, signed_in):
-    page = signed_in(ACTIVITY)
+    page = signed_in(SERVER)
     meter = page.get_by_role("img", name=re.compile("^Writes:"))
     expect(meter).to_be_visible()
     before = meter.get_attribute("aria-label")
@@ -195,37 +224,6 @@ def test_a_hidden_tab_sends_no_requests(signed_in):
     assert requests == []
     with page.expect_response("**/v1/queue"):
         page.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
-
-
-class UnusableModel(BaseHTTPRequestHandler):
-    """A chat model with unusable responses."""
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
-        body = json.dumps({"choices": [{"message": {"content": "Lovely weather today."}}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture(scope="module")
-def unusable_model():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), UnusableModel)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def failing_service(start, unusable_model):
-    """A server on which each conversation fails permanently at its first attempt."""
-    settings = {"CUEBASE_MODEL_BASE_URL": unusable_model, "CUEBASE_MODEL_CHAT": "unusable"}
-    return start("serve", CUEBASE_INGESTION_RETRIES="0", **settings)
 
 
 @pytest.fixture

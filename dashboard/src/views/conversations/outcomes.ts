@@ -1,7 +1,7 @@
 // What the messages of an ingested conversation became. The API has it in three places: the conversation lists its
 // memories, each memory lists its messages, and the write lists what it changed and what it dropped.
 
-import { call, type ApiError, type Schemas } from "../../api";
+import { call, type ApiError, type ResponseOf } from "../../api";
 import { titleOf } from "../people/about";
 
 /** Memories whose messages are loaded. Each is a request. */
@@ -9,7 +9,7 @@ const MEMORIES_MAX = 60;
 /** Requests in flight at a time. */
 const PARALLEL = 4;
 
-type Write = Schemas["Write"];
+type Write = ResponseOf<"get", "/v1/writes/{id}">;
 
 /** A memory of a conversation. */
 export interface OutcomeMemory {
