@@ -4,7 +4,6 @@
 // `docs/reference/openapi.json`.
 
 import type { components, paths } from "./api-types";
-import { recordWrite } from "./recent-writes";
 import { credential, endSession } from "./session";
 
 export type Schemas = components["schemas"];
@@ -97,11 +96,21 @@ export async function send<T>(
     if (signal?.aborted) return failure(0, "aborted", "The request was aborted.");
     return failure(0, "unreachable", "The server does not respond. Check that it is running, then try again.");
   }
-  if (response.ok) {
-    if (request.method !== "GET") recordWrite(answer);
-    return { ok: true, value: answer as T };
-  }
+  if (response.ok) return { ok: true, value: answer as T };
   return { ok: false, error: readError(response.status, answer, token) };
+}
+
+/** Turns the response of a request that waited for its write into an error, if the write failed permanently. */
+export function checkWrite<T>(result: Result<T>): Result<T> {
+  if (!result.ok) return result;
+  const { status, error } = (result.value ?? {}) as { status?: string; error?: string | null };
+  if (status !== "dead") return result;
+  const code = error ?? "unknown";
+  return failure(
+    0,
+    code,
+    `The write failed permanently: ${code}. It is listed under Activity, where it can be retried.`,
+  );
 }
 
 /** Returns the value of a JSON text; an empty object if it is none, as in the error page of a proxy. */

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from unusable_model import serve_unusable_model
 
 BINARY = os.environ["CUEBASE_BINARY"]
 # With `CUEBASE_PREVIEW=1` the page comes from `src/dashboard/page` instead of the binary (see dashboard/README.md).
@@ -69,9 +70,9 @@ class Service:
     def link(self) -> str:
         return self.command("token", "--link").replace(self.listener, self.dashboard)
 
-    def call(self, method: str, path: str, body=None):
+    def call(self, method: str, path: str, body=None, credential: str | None = None):
         data = None if body is None else json.dumps(body).encode()
-        headers = {"authorization": f"Bearer {self.session}", "content-type": "application/json"}
+        headers = {"authorization": f"Bearer {credential or self.session}", "content-type": "application/json"}
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
@@ -112,6 +113,14 @@ def start(tmp_path_factory):
 def service(start):
     """A server with the demo's memories and the payment sandbox."""
     return start("demo", CUEBASE_PAYMENTS_PROVIDER="sandbox", CUEBASE_PAYMENTS_SANDBOX_LISTEN="127.0.0.1:0")
+
+
+@pytest.fixture(scope="session")
+def failing_service(start):
+    """A server on which each conversation fails permanently at its first attempt."""
+    with serve_unusable_model() as model:
+        settings = {"CUEBASE_MODEL_BASE_URL": model, "CUEBASE_MODEL_CHAT": "unusable"}
+        yield start("serve", CUEBASE_INGESTION_RETRIES="0", **settings)
 
 
 @pytest.fixture(scope="session")

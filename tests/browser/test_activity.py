@@ -1,31 +1,35 @@
-"""The view of the activity: the queue, recent writes, dead letters, background jobs, usage, and live updates."""
+"""The view of the activity: the list of writes, dead letters, background jobs, usage, and live updates."""
 
-import json
 import re
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from helpers import expect_focus, go, query_of, serious_violations, tab_to, unique_name
 from playwright.sync_api import Page, expect
 
 ACTIVITY = "/n/demo/activity"
+SERVER = f"{ACTIVITY}?tab=server"
 
 
 def expect_activity(page: Page):
     expect(page.get_by_role("heading", name="Activity", level=1)).to_be_visible()
-    expect(page.get_by_role("region", name="Background jobs")).to_be_visible()
+    expect(tabs(page).get_by_role("link", name="Writes")).to_be_visible()
+    expect(page.get_by_text("Waiting writes")).to_be_visible()
 
 
-def remember(service, namespace: str = "demo", wait: str = "?wait=30") -> str:
+def tabs(page: Page):
+    return page.get_by_role("navigation", name="Parts of the activity")
+
+
+def remember(service, namespace: str = "demo", wait: str = "?wait=30", credential: str | None = None) -> str:
     """Sends a conversation. Returns the id of its write."""
     word = unique_name("quay")
     messages = [{"role": "user", "name": "Noor", "content": f"My boat lies at the {word} this summer."}]
-    return service.call("POST", f"/v1/memories{wait}", {"namespace": namespace, "messages": messages})["id"]
+    body = {"namespace": namespace, "messages": messages}
+    return service.call("POST", f"/v1/memories{wait}", body, credential)["id"]
 
 
 def row_of(page: Page, write: str):
-    return page.get_by_role("region", name="Recent writes").get_by_role("row").filter(has_text=write)
+    return page.get_by_role("region", name="Writes", exact=True).get_by_role("row").filter(has_text=write)
 
 
 def test_activity_is_the_second_entry_of_the_navigation(signed_in):
@@ -51,7 +55,7 @@ def test_a_new_write_appears_by_itself(service, signed_in):
     expect(row_of(page, remember(service))).to_contain_text("ingested")
 
 
-def test_a_write_of_this_tab_is_listed(signed_in):
+def test_a_write_of_a_term_is_listed(signed_in):
     term = unique_name("term")
     page = signed_in("/n/demo/vocabulary")
     page.get_by_role("button", name="Teach a term").click()
@@ -63,6 +67,63 @@ def test_a_write_of_this_tab_is_listed(signed_in):
     expect(page.get_by_role("row").filter(has_text=term)).to_be_visible()
     go(page, ACTIVITY)
     expect(row_of(page, write)).to_contain_text("ingested")
+
+
+def test_the_writes_of_other_namespaces_are_listed_on_request(service, signed_in):
+    name = unique_name("writes")
+    service.call("POST", "/v1/namespaces", {"name": name})
+    write = remember(service, name)
+    here = remember(service)
+    page = signed_in(ACTIVITY)
+    expect(row_of(page, here)).to_be_visible()
+    expect(row_of(page, write)).to_have_count(0)
+    page.get_by_label("Writes of").select_option("account")
+    expect(row_of(page, write)).to_contain_text(name)
+    assert query_of(page)["of"] == ["account"]
+
+
+def test_the_state_of_the_listed_writes_is_in_the_address(failing_service, visit):
+    name = unique_name("states")
+    failing_service.call("POST", "/v1/namespaces", {"name": name})
+    failed = remember(failing_service, name)
+    body = {"namespace": name, "content": "# Harbour\n\nThe harbour opens at six."}
+    written = failing_service.call("POST", "/v1/memories/facts/harbour.md?wait=30", body)["id"]
+    page = visit(failing_service.link())
+    page.get_by_role("heading", name="Search", level=1).wait_for()
+    page.evaluate("place => { location.hash = place }", f"/n/{name}/activity")
+    expect(row_of(page, written)).to_contain_text("ingested")
+    expect(row_of(page, failed)).to_contain_text("failed")
+    page.get_by_label("State").select_option(label="failed")
+    expect(row_of(page, written)).to_have_count(0)
+    expect(row_of(page, failed)).to_be_visible()
+    assert query_of(page)["status"] == ["dead"]
+    page.get_by_label("State").select_option(label="dropped")
+    expect(page.get_by_text("No write of the last 14 days has this state")).to_be_visible()
+
+
+def test_older_writes_are_on_the_next_page(service, signed_in):
+    name = unique_name("pages")
+    service.call("POST", "/v1/namespaces", {"name": name})
+    writes = [remember(service, name, "") for _ in range(51)]
+    page = signed_in(f"/n/{name}/activity")
+    expect(row_of(page, writes[-1])).to_be_visible()
+    expect(row_of(page, writes[0])).to_have_count(0)
+    page.get_by_role("button", name="Older writes").click()
+    expect(row_of(page, writes[0])).to_be_visible()
+    expect(row_of(page, writes[-1])).to_have_count(0)
+    page.get_by_role("button", name="Newest writes").click()
+    expect(row_of(page, writes[-1])).to_be_visible()
+
+
+def test_a_revoked_key_is_marked_as_the_sender(service, signed_in):
+    name = unique_name("sender")
+    service.call("POST", "/v1/namespaces", {"name": name})
+    key = service.call("POST", "/v1/keys", {"name": "Old assistant", "env": "live"})
+    write = remember(service, name, credential=key["key"])
+    page = signed_in(f"/n/{name}/activity")
+    expect(row_of(page, write)).to_contain_text("Old assistant")
+    service.call("DELETE", f"/v1/keys/{key['id']}")
+    expect(row_of(page, write)).to_contain_text("revoked")
 
 
 def test_a_write_is_followed_by_its_id(service, signed_in):
@@ -93,13 +154,13 @@ def test_an_unknown_write_is_reported(signed_in):
 
 
 def test_background_jobs_are_listed_with_their_states(signed_in):
-    page = signed_in(ACTIVITY)
+    page = signed_in(SERVER)
     row = page.get_by_role("region", name="Background jobs").get_by_role("row").filter(has_text="Ingestion")
     expect(row).to_contain_text("active")
 
 
 def test_usage_counts_up_by_itself(service, signed_in):
-    page = signed_in(ACTIVITY)
+    page = signed_in(SERVER)
     meter = page.get_by_role("img", name=re.compile("^Writes:"))
     expect(meter).to_be_visible()
     before = meter.get_attribute("aria-label")
@@ -155,37 +216,6 @@ def test_a_hidden_tab_sends_no_requests(signed_in):
     assert requests == []
     with page.expect_response("**/v1/queue"):
         page.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
-
-
-class UnusableModel(BaseHTTPRequestHandler):
-    """A chat model with unusable responses."""
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
-        body = json.dumps({"choices": [{"message": {"content": "Lovely weather today."}}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture(scope="module")
-def unusable_model():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), UnusableModel)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def failing_service(start, unusable_model):
-    """A server on which each conversation fails permanently at its first attempt."""
-    settings = {"CUEBASE_MODEL_BASE_URL": unusable_model, "CUEBASE_MODEL_CHAT": "unusable"}
-    return start("serve", CUEBASE_INGESTION_RETRIES="0", **settings)
 
 
 @pytest.fixture

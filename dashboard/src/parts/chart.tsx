@@ -1,4 +1,4 @@
-// A chart of values over time. The renderer (uPlot) is loaded when the first chart is shown. The same values are in a
+// A chart of values over time, or over another axis. The renderer (uPlot) is loaded when the first chart is shown. The same values are in a
 // table, which also serves those who cannot see the picture.
 
 import type { ComponentChildren } from "preact";
@@ -15,10 +15,21 @@ export interface Series {
     values: readonly (number | null)[];
 }
 
+/** A horizontal axis of other values than times. `format` gets a value and its index. */
+export interface Axis {
+    title: string;
+    format: (value: number, index: number) => string;
+}
+
 export interface ChartProps {
     title: string;
-    /** Times in milliseconds since 1970, ascending. */
+    /** Times in milliseconds since 1970, ascending. With `axis`, values of that axis. */
     times: readonly number[];
+    axis?: Axis;
+    /** Distance of two times. The chart then has room for it on both sides, as a single bar needs. */
+    step?: number;
+    /** Upper end of the vertical axis. By default the largest value. */
+    valueMax?: number;
     series: readonly Series[];
     formatValue?: (value: number) => string;
     /** Whether each value is a bar, such as a number for each day. Otherwise a line connects the values. */
@@ -30,7 +41,8 @@ export interface ChartProps {
 }
 
 export function Chart(props: ChartProps) {
-    const { title, times, series, formatValue = formatNumber, isBars = false, onPick, table } = props;
+    const { title, times, axis, step, valueMax, series, formatValue = formatNumber, isBars = false } = props;
+    const { onPick, table } = props;
     const place = useRef<HTMLDivElement>(null);
     const pick = useRef(onPick);
     pick.current = onPick;
@@ -43,6 +55,9 @@ export function Chart(props: ChartProps) {
                 remove = drawPlot(place.current, times, series, {
                     formatValue,
                     isBars,
+                    isTime: !axis,
+                    step: step ?? 0,
+                    valueMax: valueMax ?? null,
                     onPick: (index) => pick.current?.(index),
                 });
         });
@@ -52,6 +67,10 @@ export function Chart(props: ChartProps) {
         };
     }, [content, theme.value, direction.value]);
 
+    const position = {
+        title: axis?.title ?? "Time",
+        cell: (index: number) => axis?.format(times[index]!, index) ?? timeFormat.format(times[index]),
+    };
     const columns = series.map((one) => ({
         title: one.label,
         isNumber: true,
@@ -69,10 +88,7 @@ export function Chart(props: ChartProps) {
                     table ?? (
                         <Table
                             caption={title}
-                            columns={[
-                                { title: "Time", cell: (index: number) => timeFormat.format(times[index]) },
-                                ...columns,
-                            ]}
+                            columns={[position, ...columns]}
                             rows={times.map((_, index) => index)}
                             rowKey={String}
                         />

@@ -11,6 +11,12 @@ const COLOURS = ["--facts", "--incidents", "--rules", "--skills", "--bad"];
 export interface PlotOptions {
   formatValue: (value: number) => string;
   isBars: boolean;
+  /** Whether the horizontal axis has times, in milliseconds since 1970. */
+  isTime: boolean;
+  /** Room on both sides of the horizontal axis. */
+  step: number;
+  /** Upper end of the vertical axis; null for the largest value. */
+  valueMax: number | null;
   /** Called with the index of the clicked time. */
   onPick: (index: number) => void;
 }
@@ -20,17 +26,25 @@ export function drawPlot(
   place: HTMLElement,
   times: readonly number[],
   series: readonly Series[],
-  { formatValue, isBars, onPick }: PlotOptions,
+  { formatValue, isBars, isTime, step, valueMax, onPick }: PlotOptions,
 ): () => void {
   const axis = { stroke: colour(place, "--dim"), grid: { stroke: colour(place, "--line") } };
+  // uPlot has times in seconds.
+  const unit = isTime ? 1000 : 1;
   const options: uPlot.Options = {
     width: place.clientWidth,
     height: HEIGHT,
     legend: { live: false },
+    scales: {
+      x: { time: isTime, ...(step > 0 && { range: (_, min, max) => [min - step / unit, max + step / unit] }) },
+      ...((valueMax !== null || !isBars) && {
+        y: { range: (_, __, max) => [0, valueMax ?? (max > 0 ? max * 1.1 : 1)] },
+      }),
+    },
     axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(formatValue) }],
     series: [{}, ...series.map((one, index) => line(place, one.label, COLOURS[index % COLOURS.length]!, isBars))],
   };
-  const data = [times.map((time) => time / 1000), ...series.map((one) => [...one.values])] as uPlot.AlignedData;
+  const data = [times.map((time) => time / unit), ...series.map((one) => [...one.values])] as uPlot.AlignedData;
   const plot = new uPlot(options, data, place);
   const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: HEIGHT }));
   observer.observe(place);

@@ -3,7 +3,6 @@
 import { useState } from "preact/hooks";
 import { call, type ApiError, type Schemas } from "../../api";
 import { Card, Table, Time, confirmAction, formatNumber, toast, toastError, type Column } from "../../parts";
-import { recordWrite } from "../../recent-writes";
 import { session } from "../../session";
 import type { Queue } from "./index";
 import { WriteLink } from "./write-details";
@@ -105,9 +104,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
 /** Puts one dead letter back into the queue. Returns the error of a failure. */
 async function retryLetter(id: string): Promise<ApiError | null> {
     const result = await call("post", "/v1/dead-letters/{id}/retry", { path: { id } });
-    if (!result.ok) return result.error;
-    recordWrite({ id, status: "queued" });
-    return null;
+    return result.ok ? null : result.error;
 }
 
 /** Retries all dead letters, of all pages. One that is gone already is skipped. Stops at the first other error. */

@@ -1,41 +1,39 @@
-// Activity: what the server is doing. The queue and its dead letters, recent writes, background jobs, and usage. The view
-// updates itself while it is visible.
+// Activity: what the server is doing, in four tabs. Writes with their senders, performance, retrieval quality, and the
+// state of the server. The tab is in the address. The view updates itself while it is visible.
 
-import type { ComponentChildren } from "preact";
 import { useCommands } from "../../frame/commands";
-import { Card, ErrorState, PageHeading, Skeleton, Time, formatNumber } from "../../parts";
-import { setQuery } from "../../router";
+import { PageHeading, Tag, Time, formatNumber } from "../../parts";
+import { href, navigate, route, setQuery } from "../../router";
 import type { ResponseOf } from "../../api";
 import type { RequestState } from "../../request";
 import type { ViewProps } from "..";
 import "./activity.css";
 import { DeadLetters } from "./dead-letters";
-import { Jobs } from "./jobs";
-import { isPaused, usePolled } from "./poll";
-import { UsageMeters } from "./usage";
+import { Polled, Tile, Tiles } from "./parts";
+import { Performance } from "./performance";
+import { isPaused, refreshAll, usePolled } from "./poll";
+import { Quality } from "./quality";
+import { Server } from "./server";
 import { WriteDetails } from "./write-details";
-import { RecentWrites } from "./writes";
+import { WriteList } from "./writes";
 
 const QUEUE_INTERVAL_MS = 2000;
-const USAGE_INTERVAL_MS = 10_000;
+
+const TABS = { writes: "Writes", performance: "Performance", quality: "Retrieval quality", server: "Server" };
+type Tab = keyof typeof TABS;
 
 export type Queue = ResponseOf<"get", "/v1/queue">;
-type Health = ResponseOf<"get", "/health">;
 
 export default function Activity({ namespace, query }: ViewProps) {
     const queue = usePolled("/v1/queue", {}, QUEUE_INTERVAL_MS);
-    const health = usePolled("/health", {}, USAGE_INTERVAL_MS);
-    const usage = usePolled("/v1/usage", {}, USAGE_INTERVAL_MS);
-    const followed = query.get("write");
+    const tab = readTab(query);
 
-    function refresh(): void {
-        for (const each of [queue, health, usage]) each.reload();
-    }
     function pause(): void {
         isPaused.value = !isPaused.value;
     }
     const pauseTitle = isPaused.value ? "Resume updates" : "Pause updates";
     useCommands([{ id: "pause-updates", title: pauseTitle, group: "Activity", run: pause }], [isPaused.value]);
+    useTabCommands();
 
     return (
         <>
@@ -43,7 +41,7 @@ export default function Activity({ namespace, query }: ViewProps) {
                 <button type="button" onClick={pause}>
                     {pauseTitle}
                 </button>
-                <button type="button" onClick={refresh}>
+                <button type="button" onClick={refreshAll}>
                     Refresh
                 </button>
             </PageHeading>
@@ -51,34 +49,52 @@ export default function Activity({ namespace, query }: ViewProps) {
                 {isPaused.value ? "Updates are paused." : "The view updates itself while this tab is visible."}
             </p>
             {queue.data?.model_unavailable_since && <ModelNotice since={queue.data.model_unavailable_since} />}
-            <Polled request={queue}>{(data) => <Tiles queue={data} health={health} />}</Polled>
-            {queue.data && <DeadLetters queue={queue.data} reload={queue.reload} />}
-            {followed && <WriteDetails id={followed} onClose={() => setQuery({ write: null })} />}
-            <RecentWrites namespace={namespace} />
-            {queue.data && <Jobs jobs={queue.data.jobs} />}
-            <Card title={usage.data ? `Used in ${usage.data.period}` : "Usage"}>
-                <Polled request={usage}>{(data) => <UsageMeters usage={data} />}</Polled>
-            </Card>
+            <TabLinks current={tab} queue={queue.data} />
+            {tab === "writes" && <Writes namespace={namespace} query={query} queue={queue} />}
+            {tab === "performance" && <Performance query={query} />}
+            {tab === "quality" && <Quality namespace={namespace} />}
+            {tab === "server" && <Server queue={queue} />}
         </>
     );
 }
 
-/** Shows data that are loaded at an interval. After a failure the last data stay, with a note. */
-function Polled<T>(props: { request: RequestState<T>; children: (data: T) => ComponentChildren }) {
-    const { data, error, reload } = props.request;
-    if (data === undefined) {
-        if (error) return <ErrorState error={error} onRetry={reload} />;
-        return <Skeleton />;
-    }
+function readTab(query: URLSearchParams): Tab {
+    const name = query.get("tab") ?? "";
+    return name in TABS ? (name as Tab) : "writes";
+}
+
+/** Returns the address of a tab. The state of another tab is not carried over. */
+function tabAddress(tab: Tab): string {
+    return href("activity", route.value.namespace, "", new URLSearchParams({ tab }));
+}
+
+function useTabCommands(): void {
+    const tabs = Object.keys(TABS) as Tab[];
+    const commands = tabs.map((tab) => ({
+        id: `activity-${tab}`,
+        title: `Show: ${TABS[tab]}`,
+        group: "Activity",
+        run: () => navigate(tabAddress(tab)),
+    }));
+    useCommands(commands, []);
+}
+
+/** The tabs as links. Those with a problem have a note. */
+function TabLinks({ current, queue }: { current: Tab; queue: Queue | undefined }) {
+    const dead = queue?.dead_letters.length ?? 0;
+    const failing = queue?.jobs.filter((job) => job.state !== "active").length ?? 0;
+    const notes: Partial<Record<Tab, string | false>> = {
+        writes: dead > 0 && `${formatNumber(dead)}${queue?.next ? "+" : ""} failed`,
+        server: failing > 0 && `${formatNumber(failing)} failing`,
+    };
     return (
-        <>
-            {error && (
-                <p class="bad" role="alert">
-                    The last update failed: {error.message}
-                </p>
-            )}
-            {props.children(data)}
-        </>
+        <nav class="tabs" aria-label="Parts of the activity">
+            {(Object.keys(TABS) as Tab[]).map((tab) => (
+                <a key={tab} href={tabAddress(tab)} aria-current={tab === current ? "page" : undefined}>
+                    {TABS[tab]} {notes[tab] && <Tag tone="warn">{notes[tab]}</Tag>}
+                </a>
+            ))}
+        </nav>
     );
 }
 
@@ -94,11 +110,23 @@ function ModelNotice({ since }: { since: string }) {
     );
 }
 
-function Tiles({ queue, health }: { queue: Queue; health: RequestState<Health> }) {
-    const dead = queue.dead_letters.length;
-    const failing = queue.jobs.filter((job) => job.state !== "active").length;
+function Writes(props: { namespace: string; query: URLSearchParams; queue: RequestState<Queue> }) {
+    const { namespace, query, queue } = props;
+    const followed = query.get("write");
     return (
-        <dl class="tiles">
+        <>
+            <Polled request={queue}>{(data) => <QueueTiles queue={data} />}</Polled>
+            {queue.data && <DeadLetters queue={queue.data} reload={refreshAll} />}
+            {followed && <WriteDetails id={followed} onClose={() => setQuery({ write: null })} />}
+            <WriteList namespace={namespace} query={query} />
+        </>
+    );
+}
+
+function QueueTiles({ queue }: { queue: Queue }) {
+    const dead = queue.dead_letters.length;
+    return (
+        <Tiles>
             <Tile name="Waiting writes" figure={formatNumber(queue.waiting)}>
                 {queue.waiting_since ? (
                     <>
@@ -111,35 +139,6 @@ function Tiles({ queue, health }: { queue: Queue; health: RequestState<Health> }
             <Tile name="Dead letters" figure={formatNumber(dead) + (queue.next ? "+" : "")} isBad={dead > 0}>
                 {dead > 0 ? "failed permanently" : "nothing failed"}
             </Tile>
-            <Tile name="Background jobs" figure={failing > 0 ? `${failing} failing` : "running"} isBad={failing > 0}>
-                {formatNumber(queue.jobs.length)} jobs
-            </Tile>
-            <Tile
-                name="Chat model"
-                figure={queue.model_unavailable_since ? "no answer" : "no failure"}
-                isBad={queue.model_unavailable_since !== undefined}
-            >
-                {queue.model_unavailable_since ? "conversations wait for it" : "no write waits for a model"}
-            </Tile>
-            <Tile
-                name="Server"
-                figure={health.data ? "running" : health.error ? "not reachable" : "…"}
-                isBad={health.error !== undefined || health.data?.damaged_namespaces !== undefined}
-            >
-                {health.data?.damaged_namespaces
-                    ? `${health.data.damaged_namespaces} damaged namespaces, see: cuebase doctor`
-                    : health.data && `version ${health.data.version}`}
-            </Tile>
-        </dl>
-    );
-}
-
-function Tile(props: { name: string; figure: string; isBad?: boolean; children: ComponentChildren }) {
-    return (
-        <div class="card tile">
-            <dt>{props.name}</dt>
-            <dd class={props.isBad ? "figure bad" : "figure"}>{props.figure}</dd>
-            <dd class="dim">{props.children}</dd>
-        </div>
+        </Tiles>
     );
 }

@@ -3,16 +3,25 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, type ApiError, type PathOf, type Options, type ResponseOf, type Schemas } from "../../api";
+import { call, type ApiError, type PathOf, type Options, type ResponseOf } from "../../api";
 import type { RequestState } from "../../request";
 
-type Write = Schemas["Write"];
+/** A write in the list, with its sender. */
+export type Write = ResponseOf<"get", "/v1/writes">["writes"][number];
 
 /** Statuses for the id of a write that does not exist, that this credential may not see, or that is malformed. */
 const UNKNOWN_STATUSES: readonly number[] = [400, 403, 404];
 
 /** Whether the user has paused the updates. */
 export const isPaused = signal(false);
+
+/** Counts the requests to load everything now. */
+const refreshes = signal(0);
+
+/** Loads all data of the view now, also while the updates are paused. */
+export function refreshAll(): void {
+  refreshes.value += 1;
+}
 
 /** Runs a function at once and then at an interval, while the tab is visible. A run that has not ended is aborted. */
 function useTicks(run: (abort: AbortSignal) => Promise<void>, interval: number, key: string): () => void {
@@ -36,7 +45,7 @@ function useTicks(run: (abort: AbortSignal) => Promise<void>, interval: number, 
       window.clearTimeout(timer);
       document.removeEventListener("visibilitychange", onVisibility);
     };
-  }, [key, interval, round, isPaused.value]);
+  }, [key, interval, round, isPaused.value, refreshes.value]);
   return () => setRound((last) => last + 1);
 }
 
@@ -60,25 +69,24 @@ export function usePolled<P extends PathOf<"get">>(
   return { data: own.data, error: own.error, isLoading: !own.data && !own.error, reload };
 }
 
-/** Writes by their ids. A value is null for an id that the server does not know. */
-export type Writes = ReadonlyMap<string, Write | null>;
-
-/** Loads writes, and loads those at an interval that can still change. */
-export function useWrites(ids: readonly string[], interval: number): { writes: Writes; reload: () => void } {
-  const known = useRef(new Map<string, Write | null>());
-  const [writes, setWrites] = useState<Writes>(known.current);
+/**
+ * Loads a write, again at an interval while it can still change. Null for an id that the server does not know; undefined
+ * while the first response is loading.
+ */
+export function useWrite(id: string, interval: number): Write | null | undefined {
+  const known = useRef<{ id: string; write: Write | null } | null>(null);
+  const [, setRound] = useState(0);
   async function run(abort: AbortSignal): Promise<void> {
-    const open = ids.filter((id) => canChange(known.current.get(id)));
-    const results = await Promise.all(open.map((id) => call("get", "/v1/writes/{id}", { path: { id } }, abort)));
-    if (abort.aborted || open.length === 0) return;
-    results.forEach((result, index) => {
-      if (result.ok) known.current.set(open[index]!, result.value);
-      else if (UNKNOWN_STATUSES.includes(result.error.status)) known.current.set(open[index]!, null);
-    });
-    setWrites(new Map(known.current));
+    const last = known.current?.id === id ? known.current.write : undefined;
+    if (!canChange(last)) return;
+    const result = await call("get", "/v1/writes/{id}", { path: { id } }, abort);
+    if (abort.aborted) return;
+    if (result.ok) known.current = { id, write: result.value };
+    else if (UNKNOWN_STATUSES.includes(result.error.status)) known.current = { id, write: null };
+    setRound((round) => round + 1);
   }
-  const reload = useTicks(run, interval, ids.join(" "));
-  return { writes, reload };
+  useTicks(run, interval, id);
+  return known.current?.id === id ? known.current.write : undefined;
 }
 
 /** Returns whether a write may change: it is unknown or waits, or it is dead and may be retried. */

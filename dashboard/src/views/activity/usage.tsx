@@ -46,7 +46,7 @@ export function UsageMeters({ usage }: { usage: Usage }) {
     );
 }
 
-function formatBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
     let value = bytes;
     let unit = 0;
     while (value >= 1000 && unit < UNITS.length - 1) {

@@ -1,11 +1,12 @@
 // One write in detail: its state, its attempts, what it changed, and the messages that became no memory.
 
+import type { ComponentChildren } from "preact";
 import { Card, Empty, Skeleton, Table, Tag, Time, type Column } from "../../parts";
-import { link, route, setQuery } from "../../router";
+import { href, link, route, setQuery } from "../../router";
 import type { Schemas } from "../../api";
-import { useWrites } from "./poll";
+import { useWrite, type Write } from "./poll";
+import { SenderName } from "./sender";
 
-export type Write = Schemas["Write"];
 type Dropped = Schemas["DroppedMessage"];
 
 const INTERVAL_MS = 1000;
@@ -26,22 +27,19 @@ export function StateTag({ write }: { write: Write }) {
     return <Tag tone={write.status === "dead" || write.status === "retrying" ? "warn" : "accent"}>{text}</Tag>;
 }
 
-/** A link that shows a write in detail. */
-export function WriteLink({ id }: { id: string }) {
+/** A link that shows a write in detail. Its text is the id by default. */
+export function WriteLink({ id, children }: { id: string; children?: ComponentChildren }) {
     const query = new URLSearchParams(route.value.query);
     query.set("write", id);
-    const { view, namespace } = route.value;
-    const start = namespace === null ? "#/" : `#/n/${encodeURIComponent(namespace)}/`;
     return (
-        <a href={`${start}${view}?${query}`} aria-label={`Show the write ${id}`}>
-            <code>{id}</code>
+        <a href={href(route.value.view, route.value.namespace, "", query)} aria-label={`Show the write ${id}`}>
+            {children ?? <code>{id}</code>}
         </a>
     );
 }
 
 export function WriteDetails({ id, onClose }: { id: string; onClose: () => void }) {
-    const { writes } = useWrites([id], INTERVAL_MS);
-    const write = writes.get(id);
+    const write = useWrite(id, INTERVAL_MS);
     return (
         <Card title={`Write ${id}`}>
             {write === undefined && <Skeleton lines={2} />}
@@ -78,6 +76,14 @@ function Details({ write }: { write: Write }) {
                 </dd>
                 <dt>Namespace</dt>
                 <dd>{write.namespace}</dd>
+                {write.sender && (
+                    <>
+                        <dt>Sender</dt>
+                        <dd>
+                            <SenderName sender={write.sender} />
+                        </dd>
+                    </>
+                )}
                 <dt>Attempts</dt>
                 <dd>{write.attempts}</dd>
                 <dt>Accepted</dt>

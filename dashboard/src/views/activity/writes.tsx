@@ -1,66 +1,178 @@
-// Recent writes: those that this tab has sent and the newest conversations of the namespace, each with its progress.
+// The list of writes: those of the namespace or of the account, newest first, filtered by their state, in pages. The
+// filters and the page are in the address.
 
 import { useState } from "preact/hooks";
 import { Bar, Card, Empty, Field, Table, Tag, Time, formatNumber, type Column } from "../../parts";
-import { recentWrites } from "../../recent-writes";
-import { usePolled, useWrites } from "./poll";
-import { StateTag, WriteLink, followWrite, formatDuration, type Write } from "./write-details";
+import { setQuery } from "../../router";
+import { session } from "../../session";
+import { Polled } from "./parts";
+import { usePolled, type Write } from "./poll";
+import { SenderName } from "./sender";
+import { StateTag, WriteLink, followWrite, formatDuration } from "./write-details";
 
-const SOURCES_MAX = 20;
-const SOURCES_INTERVAL_MS = 4000;
-const WRITES_INTERVAL_MS = 1500;
+const PAGE_ROWS = 50;
+const INTERVAL_MS = 2000;
+/** Older pages hardly change. */
+const OLDER_INTERVAL_MS = 10_000;
 
-const COLUMNS: readonly Column<Write>[] = [
-    { title: "Write", cell: (write) => <WriteLink id={write.id} /> },
-    { title: "State", cell: (write) => <StateTag write={write} /> },
-    { title: "Namespace", cell: (write) => write.namespace },
-    { title: "Accepted", cell: (write) => <Time at={write.accepted_at} /> },
-    { title: "Took", isNumber: true, cell: (write) => formatDuration(write) || "—" },
-    { title: "Attempts", isNumber: true, cell: (write) => formatNumber(write.attempts) },
-    { title: "Result", cell: (write) => <Changes write={write} /> },
-];
+/** The states that can be chosen, as the API takes them. */
+const STATUSES = {
+    "": "all states",
+    dead: "failed",
+    "queued,ingesting,retrying": "waiting",
+    ingested: "ingested",
+    dropped: "dropped",
+};
 
-export function RecentWrites({ namespace }: { namespace: string }) {
-    const sources = usePolled("/v1/sources", { query: { namespace, limit: SOURCES_MAX } }, SOURCES_INTERVAL_MS);
-    const ids = [...recentWrites.value];
-    for (const source of sources.data?.sources ?? []) if (!ids.includes(source.id)) ids.push(source.id);
-    const { writes } = useWrites(ids, WRITES_INTERVAL_MS);
-    const rows: Write[] = [];
-    for (const id of ids) {
-        const write = writes.get(id);
-        if (write) rows.push(write);
-    }
-    rows.sort((a, b) => (a.id < b.id ? 1 : -1));
+const SENDER: Column<Write> = { title: "Sender", cell: (write) => <SenderName sender={write.sender} /> };
+
+const NAMESPACE: Column<Write> = { title: "Namespace", cell: (write) => write.namespace };
+
+/** The columns. The server shows the senders to sessions only. */
+function columnsFor(hasSenders: boolean, isAccount: boolean): Column<Write>[] {
+    return [
+        {
+            title: "Accepted",
+            cell: (write) => (
+                <WriteLink id={write.id}>
+                    <Time at={write.accepted_at} />
+                </WriteLink>
+            ),
+        },
+        { title: "State", cell: (write) => <StateTag write={write} /> },
+        ...(isAccount ? [NAMESPACE] : []),
+        ...(hasSenders ? [SENDER] : []),
+        { title: "Result", cell: (write) => <Changes write={write} /> },
+        { title: "Took", isNumber: true, cell: (write) => formatDuration(write) || "—" },
+        { title: "Attempts", isNumber: true, cell: (write) => formatNumber(write.attempts) },
+        { title: "Id", cell: (write) => <code>{write.id}</code> },
+    ];
+}
+
+export function WriteList({ namespace, query }: { namespace: string; query: URLSearchParams }) {
+    const isAccount = query.get("of") === "account";
+    const status = query.get("status") ?? "";
+    const before = query.get("before");
+    const options = {
+        limit: PAGE_ROWS,
+        ...(!isAccount && { namespace }),
+        // The server checks the states of an edited address.
+        ...(status && { status: status.split(",") as Write["status"][] }),
+        ...(before && { before }),
+    };
+    const hasSenders = session.value?.kind === "jwt";
+    const writes = usePolled("/v1/writes", { query: options }, before ? OLDER_INTERVAL_MS : INTERVAL_MS);
     return (
-        <Card title="Recent writes">
-            <p class="dim">
-                Writes of this tab, and the newest conversations of “{namespace}”. Paste the id of any other write to
-                follow it.
-            </p>
-            <FollowForm />
-            <Progress rows={rows} />
-            {rows.length > 0 ? (
-                <Table caption="Recent writes" columns={COLUMNS} rows={rows} rowKey={(write) => write.id} />
-            ) : (
-                <Empty title="No write yet">
-                    <p>A conversation that is sent to “{namespace}” appears here.</p>
-                </Empty>
-            )}
+        <Card title="Writes">
+            <ListFilters namespace={namespace} isAccount={isAccount} status={status} />
+            <Polled request={writes}>
+                {({ writes: rows, next }) => (
+                    <>
+                        <Progress rows={rows} />
+                        {rows.length > 0 ? (
+                            <Table
+                                caption="Writes"
+                                columns={columnsFor(hasSenders, isAccount)}
+                                rows={rows}
+                                rowKey={(write) => write.id}
+                            />
+                        ) : (
+                            <Nothing isFiltered={status !== ""} hasOlder={next !== null} />
+                        )}
+                        <Pages before={before} next={next} />
+                        {!hasSenders && <p class="dim">Sign in with a link to see who sent each write.</p>}
+                    </>
+                )}
+            </Polled>
         </Card>
+    );
+}
+
+/** Changes the filters, and goes back to the newest writes. */
+function change(changes: Record<string, string | null>): void {
+    setQuery({ ...changes, before: null });
+}
+
+function ListFilters(props: { namespace: string; isAccount: boolean; status: string }) {
+    const { namespace, isAccount, status } = props;
+    const statuses = Object.entries(STATUSES);
+    // An address may name other states than those that are offered.
+    if (!(status in STATUSES)) statuses.push([status, status.replaceAll(",", ", ")]);
+    return (
+        <div class="row write-filters">
+            <Field label="Writes of">
+                {(field) => (
+                    <select
+                        {...field}
+                        value={isAccount ? "account" : ""}
+                        onChange={(event) => change({ of: event.currentTarget.value })}
+                    >
+                        <option value="">namespace {namespace}</option>
+                        <option value="account">the whole account</option>
+                    </select>
+                )}
+            </Field>
+            <Field label="State">
+                {(field) => (
+                    <select
+                        {...field}
+                        value={status}
+                        onChange={(event) => change({ status: event.currentTarget.value })}
+                    >
+                        {statuses.map(([value, name]) => (
+                            <option key={value} value={value}>
+                                {name}
+                            </option>
+                        ))}
+                    </select>
+                )}
+            </Field>
+            <FollowForm />
+        </div>
     );
 }
 
 /** How many of the listed writes have ended. Shown while one has not. */
 function Progress({ rows }: { rows: readonly Write[] }) {
     const done = rows.filter((write) => ["ingested", "dead", "dropped"].includes(write.status)).length;
-    if (rows.length === 0 || done === rows.length) return null;
-    const label = `${done} of ${rows.length} recent writes have ended`;
+    if (done === rows.length) return null;
+    const label = `${done} of ${rows.length} listed writes have ended`;
     return (
         <div class="meter">
             <span>In progress</span>
             <Bar share={done / rows.length} label={label} />
             <span class="dim">{label}</span>
         </div>
+    );
+}
+
+function Nothing({ isFiltered, hasOlder }: { isFiltered: boolean; hasOlder: boolean }) {
+    if (hasOlder) {
+        return (
+            <Empty title="None of these writes has this state">
+                <p>Older ones may have it.</p>
+            </Empty>
+        );
+    }
+    if (isFiltered) return <Empty title="No write of the last 14 days has this state" />;
+    return (
+        <Empty title="No write in the last 14 days">
+            <p>A conversation, a memory or a term that is sent to the server appears here.</p>
+        </Empty>
+    );
+}
+
+function Pages({ before, next }: { before: string | null; next: string | null | undefined }) {
+    if (!before && !next) return null;
+    return (
+        <nav class="row" aria-label="Pages">
+            <button type="button" disabled={!before} onClick={() => setQuery({ before: null })}>
+                Newest writes
+            </button>
+            <button type="button" disabled={!next} onClick={() => setQuery({ before: next ?? null })}>
+                Older writes
+            </button>
+        </nav>
     );
 }
 

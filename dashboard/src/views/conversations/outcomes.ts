@@ -1,12 +1,12 @@
 // What the messages of an ingested conversation became. The conversation lists its memories with their messages, and the
 // write lists what it changed and what it dropped.
 
-import { call, type ApiError, type Schemas } from "../../api";
+import { call, type ApiError, type ResponseOf, type Schemas } from "../../api";
 
 /** Memories that the API lists for a conversation, at most. */
 const MEMORIES_MAX = 200;
 
-type Write = Schemas["Write"];
+type Write = ResponseOf<"get", "/v1/writes/{id}">;
 type Extracted = Schemas["ExtractedMemory"];
 
 /** A memory of a conversation. */

@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { Schemas } from "../../api";
 import { Tag, Time } from "../../parts";
 import { link } from "../../router";
+import { SenderName } from "../activity/sender";
 import { describeReason, loadOutcomes, type Outcomes } from "./outcomes";
 
 export interface Turn {
@@ -122,6 +123,12 @@ export function WriteSummary({ namespace, outcomes }: { namespace: string; outco
                     <>
                         Write <Tag tone={write.status === "dead" ? "warn" : "accent"}>{write.status}</Tag>{" "}
                         {write.error && <code>{write.error}</code>} <Time at={write.finished_at ?? write.accepted_at} />
+                        {write.sender && (
+                            <>
+                                {" "}
+                                by <SenderName sender={write.sender} />
+                            </>
+                        )}
                     </>
                 ) : (
                     <span class="dim">The server keeps details of a write for 14 days. This one is older.</span>

@@ -5,6 +5,7 @@ import type { ResponseOf, Schemas } from "../../api";
 import { Dialog, Loaded, Skeleton, Time } from "../../parts";
 import { useRequest } from "../../request";
 import { link } from "../../router";
+import { SenderName } from "../activity/sender";
 
 type Reference = Schemas["MessageReference"];
 type Turn = ResponseOf<"get", "/v1/sources/{id}">["messages"][number];
@@ -75,12 +76,26 @@ function Quote({ namespace, write, message }: { namespace: string; write: string
                 const turn = messages[message];
                 if (!turn) return <p class="dim">The conversation has no message {message}.</p>;
                 return (
-                    <blockquote dir="auto">
-                        {speakerOf(turn)}: {textOf(turn)}
-                    </blockquote>
+                    <>
+                        <blockquote dir="auto">
+                            {speakerOf(turn)}: {textOf(turn)}
+                        </blockquote>
+                        <Sender write={write} />
+                    </>
                 );
             }}
         </Loaded>
+    );
+}
+
+/** The sender of the write that brought a message. The server keeps writes for 14 days. */
+function Sender({ write }: { write: string }) {
+    const request = useRequest("get", "/v1/writes/{id}", { path: { id: write } });
+    if (!request.data?.sender) return null;
+    return (
+        <p class="dim">
+            Sender: <SenderName sender={request.data.sender} />
+        </p>
     );
 }
 

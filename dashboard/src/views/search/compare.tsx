@@ -23,7 +23,7 @@ export function isComparing(query: URLSearchParams): boolean {
 /** Starts a comparison with a copy of the search, so that the first change makes the difference, or ends it. */
 function toggle(query: URLSearchParams): void {
     const starts = !isComparing(query);
-    const changes: Record<string, string | null> = { compare: starts ? "1" : null, answer: null };
+    const changes: Record<string, string | null> = { compare: starts ? "1" : null, mode: null };
     for (const name of NAMES) changes[PREFIX + name] = starts ? query.get(name) : null;
     setQuery(changes);
 }

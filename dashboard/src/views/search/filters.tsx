@@ -4,7 +4,16 @@ import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { Field, splitBy, type FieldProps } from "../../parts";
 import { setQuery as setAddress } from "../../router";
-import { ADMISSIONS, CURRENCY, FILTERS, TIERS, TIME_FIELDS, localTimezone } from "./params";
+import {
+    ADMISSIONS,
+    CONTEXT_ADMISSIONS,
+    CURRENCY,
+    FILTERS,
+    TIERS,
+    TIME_FIELDS,
+    localTimezone,
+    readMode,
+} from "./params";
 
 type Name = (typeof FILTERS)[number];
 
@@ -45,7 +54,7 @@ export function FilterForm({ query }: { query: URLSearchParams }) {
                         query={query}
                         name="admit"
                         label="Admission"
-                        values={ADMISSIONS}
+                        values={readMode(query) === "context" ? CONTEXT_ADMISSIONS : ADMISSIONS}
                         hint="how strict scores admit hits"
                     />
                     <ChoiceFilter

@@ -1,4 +1,5 @@
-// Search, the home page: a query with filters in the address, and hits that explain themselves.
+// Search, the home page: a query with filters in the address, and hits that explain themselves. The same query shows an
+// answer or the context for a prompt.
 
 import { useEffect, useState } from "preact/hooks";
 import { namespaces } from "../../account";
@@ -9,35 +10,47 @@ import { setQuery } from "../../router";
 import type { ViewProps } from "..";
 import { Answer } from "./answer";
 import { CompareButton, Comparison, isComparing } from "./compare";
+import { Context, contextCode, readBudget } from "./context";
 import { FilterForm } from "./filters";
 import { HitCard } from "./hit";
-import { FILTERS, canList, readFilters, type Filters, type Retrieved } from "./params";
+import { FILTERS, MODES, canList, readFilters, readMode, type Filters, type Mode, type Retrieved } from "./params";
 import "./search.css";
+import { Start } from "./start";
 import { Welcome } from "./welcome";
 import { WhyNot } from "./why-not";
 
 export default function Search({ namespace, query }: ViewProps) {
     const q = query.get("q") ?? "";
     const filters = readFilters(query);
-    const isAnswer = query.get("answer") === "1" && q !== "";
+    const mode = q ? readMode(query) : "hits";
     const isSearch = q !== "" || canList(filters);
     const memories = namespaces.value.find((each) => each.name === namespace)?.memories;
     const result = useRequest(
         "get",
         "/v1/retrieve",
-        isSearch ? { query: { namespace: [namespace], q, ...filters, explain: q !== "" } } : null,
+        isSearch && mode !== "context" ? { query: { namespace: [namespace], q, ...filters, explain: q !== "" } } : null,
     );
     useCommands([{ id: "clear-filters", title: "Clear the filters", group: "Search", run: clearFilters }], []);
 
     return (
         <>
             <PageHeading title="Search">
-                {q && <CompareButton query={query} />}
-                {isSearch && <CopyAsCode request={codeOf(namespace, q, filters)} />}
+                {q && mode !== "context" && <CompareButton query={query} />}
+                {isSearch && (
+                    <CopyAsCode
+                        request={
+                            mode === "context"
+                                ? contextCode(namespace, q, filters, readBudget(query))
+                                : codeOf(namespace, q, filters)
+                        }
+                    />
+                )}
             </PageHeading>
-            <QueryForm q={q} query={query} />
-            {isAnswer && <Answer namespace={namespace} q={q} filters={filters} />}
-            {isComparing(query) ? (
+            <QueryForm q={q} query={query} mode={mode} />
+            {mode === "answer" && <Answer namespace={namespace} q={q} filters={filters} />}
+            {mode === "context" ? (
+                <Context namespace={namespace} q={q} filters={filters} budget={readBudget(query)} />
+            ) : isComparing(query) ? (
                 <Comparison namespace={namespace} query={query} result={result} />
             ) : isSearch ? (
                 <Loaded request={result} skeleton={<Skeleton lines={4} count={4} />}>
@@ -46,11 +59,7 @@ export default function Search({ namespace, query }: ViewProps) {
             ) : memories === 0 ? (
                 <Welcome namespace={namespace} />
             ) : (
-                <Empty title="What should come to mind?">
-                    <p>
-                        Ask in plain words, such as “What is Noor allergic to?”, or open the filters to list memories.
-                    </p>
-                </Empty>
+                <Start namespace={namespace} />
             )}
         </>
     );
@@ -60,15 +69,17 @@ function clearFilters(): void {
     setQuery(Object.fromEntries(FILTERS.map((name) => [name, null])));
 }
 
-/** The query and the filters. The query is sent on Enter; a filter applies at once. */
-function QueryForm({ q, query }: { q: string; query: URLSearchParams }) {
+/** The query, what it shows, and the filters. The query is sent on Enter; a filter applies at once. */
+function QueryForm({ q, query, mode }: { q: string; query: URLSearchParams; mode: Mode }) {
     const [text, setText] = useState(q);
     useEffect(() => setText(q), [q]);
 
     function submit(event: SubmitEvent): void {
         event.preventDefault();
-        const isAnswer = (event.submitter as HTMLButtonElement | null)?.value === "answer";
-        setQuery({ q: text.trim(), answer: isAnswer ? "1" : null });
+        // Enter, and the button Search, keep what the query shows.
+        const next = (event.submitter as HTMLButtonElement | null)?.value || mode;
+        const isHits = next === "hits" || !text.trim();
+        setQuery({ q: text.trim(), mode: isHits ? null : next, ...(next === "context" && { compare: null }) });
     }
     return (
         <form class="card search-form" role="search" onSubmit={submit}>
@@ -83,7 +94,13 @@ function QueryForm({ q, query }: { q: string; query: URLSearchParams }) {
                     onInput={(event) => setText(event.currentTarget.value)}
                 />
                 <button class="primary">Search</button>
-                <button value="answer">Answer</button>
+            </div>
+            <div class="row" role="group" aria-label="Show">
+                {(Object.keys(MODES) as Mode[]).map((each) => (
+                    <button key={each} value={each} aria-pressed={each === mode}>
+                        {MODES[each]}
+                    </button>
+                ))}
             </div>
             <FilterForm query={query} />
         </form>

@@ -9,8 +9,20 @@ export type Retrieved = ResponseOf<"get", "/v1/retrieve">;
 
 export const TIERS = ["facts", "incidents", "rules", "skills"] as const;
 export const ADMISSIONS = ["all", "recall", "balanced", "strict"] as const;
+/** The levels for a context, the default first. */
+export const CONTEXT_ADMISSIONS = ["balanced", "all", "recall", "strict"] as const;
 export const CURRENCY = ["first", "only", "any"] as const;
 export const TIME_FIELDS = ["updated", "occurred", "created"] as const;
+
+/** What a query shows: hits, an answer with the hits below it, or the context for a prompt. */
+export const MODES = { hits: "Hits", answer: "Answer", context: "Context" } as const;
+export type Mode = keyof typeof MODES;
+
+/** Reads what a query shows. */
+export function readMode(query: URLSearchParams): Mode {
+  const mode = query.get("mode");
+  return mode === "answer" || mode === "context" ? mode : "hits";
+}
 
 /** Filters of a search, as the API takes them. */
 export type Filters = {

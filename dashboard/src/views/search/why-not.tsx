@@ -1,12 +1,15 @@
-// "Why not …?": why a query does not return the memory at a path.
+// "Why not …?": why a query does not return a memory, which is named by its path or found by its words.
 
 import { useState } from "preact/hooks";
 import type { ResponseOf, Schemas } from "../../api";
-import { Field, Loaded, Skeleton } from "../../parts";
+import { Field, Loaded, Skeleton, splitTitle } from "../../parts";
 import { useRequest } from "../../request";
 import { link, route, setQuery } from "../../router";
 import type { Filters } from "./params";
 import { Waterfall } from "./waterfall";
+
+/** Memories that are offered for the words of one. */
+const OFFERED_MAX = 5;
 
 const REASONS: Record<Schemas["ExcludedBy"], string> = {
     filter: "A filter leaves it out, or it is later than the day of “As of”.",
@@ -21,25 +24,31 @@ const REASONS: Record<Schemas["ExcludedBy"], string> = {
 
 export function WhyNot({ namespace, q, filters }: { namespace: string; q: string; filters: Filters }) {
     const asked = route.value.query.get("why_not") ?? "";
-    const [path, setPath] = useState(asked);
+    const words = route.value.query.get("expected") ?? "";
+    const [text, setText] = useState(words || asked);
     const request = asked ? { body: { namespace, q, path: asked, ...filters } } : null;
     const result = useRequest("post", "/v1/explain", request);
     function submit(event: Event): void {
         event.preventDefault();
-        setQuery({ why_not: path.trim() });
+        const entered = text.trim();
+        if (isPath(entered)) setQuery({ why_not: entered, expected: null });
+        else setQuery({ why_not: null, expected: entered });
     }
     return (
         <section class="card why-not">
             <h2>Why not …?</h2>
             <form class="stack" onSubmit={submit}>
-                <Field label="Path of a memory that you expect" hint="such as facts/noor/2026-03/bees.md">
+                <Field
+                    label="Words or path of a memory that you expect"
+                    hint="such as “Mara keeps bees” or facts/noor/2026-03/bees.md"
+                >
                     {(field) => (
                         <input
                             {...field}
                             autocomplete="off"
-                            spellcheck={false}
-                            value={path}
-                            onInput={(event) => setPath(event.currentTarget.value)}
+                            dir="auto"
+                            value={text}
+                            onInput={(event) => setText(event.currentTarget.value)}
                         />
                     )}
                 </Field>
@@ -47,12 +56,54 @@ export function WhyNot({ namespace, q, filters }: { namespace: string; q: string
                     <button>Explain</button>
                 </div>
             </form>
+            {words && <Offered namespace={namespace} words={words} asked={asked} />}
             {asked && (
-                <Loaded request={result} skeleton={<Skeleton lines={3} />}>
-                    {(place) => <Place place={place} namespace={namespace} />}
-                </Loaded>
+                <>
+                    {!words && (
+                        <h3>
+                            <a href={link.memory(namespace, asked)}>{asked}</a>
+                        </h3>
+                    )}
+                    <Loaded request={result} skeleton={<Skeleton lines={3} />}>
+                        {(place) => <Place place={place} namespace={namespace} />}
+                    </Loaded>
+                </>
             )}
         </section>
+    );
+}
+
+/** Returns whether a text is the path of a memory. Words have spaces and no directory. */
+function isPath(text: string): boolean {
+    return text.includes("/") && text.endsWith(".md");
+}
+
+/** The memories that have the words best. One is chosen to be explained. */
+function Offered({ namespace, words, asked }: { namespace: string; words: string; asked: string }) {
+    const query = { namespace: [namespace], q: words, limit: OFFERED_MAX, current: "any" as const };
+    const found = useRequest("get", "/v1/retrieve", { query });
+    return (
+        <Loaded request={found} skeleton={<Skeleton lines={3} />}>
+            {({ hits = [] }) => (
+                <div class="stack" role="group" aria-label="Which memory?">
+                    {hits.length === 0 && <p>No memory has these words, so nothing can be missing.</p>}
+                    {hits.map(({ path, content }) => (
+                        <div key={path} class="row">
+                            <button
+                                type="button"
+                                aria-pressed={path === asked}
+                                onClick={() => setQuery({ why_not: path })}
+                            >
+                                <bdi>{splitTitle(content, path).title}</bdi>
+                            </button>
+                            <a href={link.memory(namespace, path)}>
+                                <code>{path}</code>
+                            </a>
+                        </div>
+                    ))}
+                </div>
+            )}
+        </Loaded>
     );
 }
 

@@ -1,10 +1,9 @@
 // Skills: procedures that are found by a task. They are created, edited with a preview, and deleted with an undo.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, type Schemas } from "../../api";
+import { call, checkWrite, type Schemas } from "../../api";
 import { useCommands } from "../../frame/commands";
 import { Bar, Card, Empty, Gradual, Loaded, Markdown, PageHeading, Skeleton, Tags, createRemovals } from "../../parts";
-import { checkWrite } from "../../recent-writes";
 import { useRequest } from "../../request";
 import { link, setQuery } from "../../router";
 import type { ViewProps } from "..";

@@ -1,9 +1,8 @@
 // The form of a skill, with a preview of the memory that it becomes.
 
 import { useState } from "preact/hooks";
-import { call, type ResponseOf, type Schemas } from "../../api";
+import { call, checkWrite, type ResponseOf, type Schemas } from "../../api";
 import { AreaField, FormDialog, Markdown, TextField, splitBy, toast } from "../../parts";
-import { checkWrite } from "../../recent-writes";
 import { invalidate } from "../../request";
 
 type Skill = Schemas["Skill"];

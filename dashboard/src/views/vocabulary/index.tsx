@@ -1,10 +1,9 @@
 // The vocabulary of a namespace: terms with their aliases and definitions, which are taught, edited and forgotten.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, type ResponseOf, type Schemas } from "../../api";
+import { call, checkWrite, type ResponseOf, type Schemas } from "../../api";
 import { useCommands } from "../../frame/commands";
 import { Card, Empty, Loaded, PageHeading, Table, Tags, createRemovals, type Column } from "../../parts";
-import { checkWrite } from "../../recent-writes";
 import { useRequest } from "../../request";
 import { setQuery } from "../../router";
 import type { ViewProps } from "..";

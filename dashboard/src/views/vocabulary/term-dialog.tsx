@@ -1,9 +1,8 @@
 // The form of a term, with a preview of what a search returns for it.
 
 import { useState } from "preact/hooks";
-import { call, type Schemas } from "../../api";
+import { call, checkWrite, type Schemas } from "../../api";
 import { Field, FormDialog, Tags, TextField, splitBy, toast } from "../../parts";
-import { checkWrite } from "../../recent-writes";
 import { invalidate } from "../../request";
 
 type Term = Schemas["Term"];
