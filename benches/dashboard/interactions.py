@@ -170,7 +170,8 @@ def memories() -> list[Interaction]:
         listed("time field", keys(field("Time"), "ArrowDown"), at("1–50 of") + ' && location.hash.includes("by=")'),
         listed("tier", press(check("incidents")), at("1–50 of") + ' && location.hash.includes("tiers=")'),
         listed("only what holds", press(check("Only what holds")), at("1–50 of many")),
-        listed("tag", press(css(".chip[aria-pressed=false]")), f"{pressed} && {ROWS}"),
+        # The newest memories come from conversations and have no tags.
+        listed("tag", press(css(".chip[aria-pressed=false]")), f"{pressed} && {ROWS}", "?tiers=rules"),
         listed("topic", keys(field("Topic"), "ArrowDown"), at("1–50 of") + ' && location.hash.includes("topic=")'),
         listed("key in the tags", keys(field("Any of these tags"), "g"), "document.activeElement.value.endsWith('g')"),
         listed("directory", press(css("nav[aria-label=Directories] a")), ROWS + ' && location.hash.includes("/facts")'),
@@ -212,7 +213,7 @@ def memories() -> list[Interaction]:
             does(press(css(".timeline-card summary"))),
         ),
         listed(
-            "open a memory", press(css(".memory-row a")), 'bench.has(".view-memory article, .view-memory .markdown")',
+            "open a memory", press(css(".memory-row a")), 'bench.has(".view-memory .prose")',
         ),
         listed("open a memory, then Back", back, at("1–50 of"), "", does(press(css(".memory-row a")))),
         listed("page 20, a memory, then Back", back, at("951–1,000 of"), "?page=20", does(press(css(".memory-row a")))),
@@ -220,7 +221,7 @@ def memories() -> list[Interaction]:
 
 
 def one_memory(hub: str) -> list[Interaction]:
-    place, ready = f"memory/{hub}", 'bench.has(".view-memory .markdown")'
+    place, ready = f"memory/{hub}", 'bench.has(".view-memory .prose")'
     text = css(".view-memory textarea")
     return [
         Interaction("memory: edit", place, ready, press(button("Edit")), 'bench.has(".view-memory textarea")'),
