@@ -5,6 +5,7 @@ import "uplot/dist/uPlot.min.css";
 import type { Series } from "./chart";
 
 const HEIGHT = 220;
+const DAY_SECONDS = 86_400;
 /** Custom properties of the lines' colours, in the order of the series. */
 const COLOURS = ["--facts", "--incidents", "--rules", "--skills", "--bad"];
 
@@ -41,7 +42,10 @@ export function drawPlot(
         y: { range: (_, __, max) => [0, valueMax ?? (max > 0 ? max * 1.1 : 1)] },
       }),
     },
-    axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(formatValue) }],
+    axes: [
+      { ...axis, space: 80, ...(isTime && { values: formatTicks }) },
+      { ...axis, size: 60, values: (_, ticks) => ticks.map(formatValue) },
+    ],
     series: [{}, ...series.map((one, index) => line(place, one.label, COLOURS[index % COLOURS.length]!, isBars))],
   };
   const data = [times.map((time) => time / unit), ...series.map((one) => [...one.values])] as uPlot.AlignedData;
@@ -55,6 +59,19 @@ export function drawPlot(
     observer.disconnect();
     plot.destroy();
   };
+}
+
+/** Formats times of the horizontal axis, as far apart as they are. `step` is in seconds. */
+function formatTicks(_plot: uPlot, ticks: number[], _axis: number, _space: number, step: number): string[] {
+  const format = new Intl.DateTimeFormat(undefined, tickOptions(step));
+  return ticks.map((tick) => format.format(tick * 1000));
+}
+
+function tickOptions(step: number): Intl.DateTimeFormatOptions {
+  if (step >= 300 * DAY_SECONDS) return { year: "numeric" };
+  if (step >= 28 * DAY_SECONDS) return { month: "short", year: "numeric" };
+  if (step >= DAY_SECONDS) return { day: "numeric", month: "short" };
+  return { hour: "2-digit", minute: "2-digit" };
 }
 
 function line(place: HTMLElement, label: string, property: string, isBars: boolean): uPlot.Series {
