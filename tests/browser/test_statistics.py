@@ -110,7 +110,7 @@ def open_table(page: Page, section: str):
     """Shows the table of a chart. Returns its rows."""
     region = page.get_by_role("region", name=section, exact=True)
     region.get_by_text("Show as a table").click()
-    return region.locator("tbody tr")
+    return region.locator("details tbody tr")
 
 
 def serious_violations(page: Page) -> list:
