@@ -101,11 +101,11 @@ def test_the_state_of_the_listed_writes_is_in_the_address(failing_service, visit
     page.evaluate("place => { location.hash = place }", f"/n/{name}/activity")
     expect(row_of(page, written)).to_contain_text("ingested")
     expect(row_of(page, failed)).to_contain_text("failed")
-    page.get_by_label("State").select_option(label="failed")
+    page.get_by_label("State", exact=True).select_option(label="failed")
     expect(row_of(page, written)).to_have_count(0)
     expect(row_of(page, failed)).to_be_visible()
     assert parse_qs(urlsplit(page.url).fragment.partition("?")[2])["status"] == ["dead"]
-    page.get_by_label("State").select_option(label="dropped")
+    page.get_by_label("State", exact=True).select_option(label="dropped")
     expect(page.get_by_text("No write of the last 14 days has this state")).to_be_visible()
 
 
@@ -133,6 +133,19 @@ def test_a_sender_keeps_the_name_of_its_revoked_key(service, signed_in):
     service.call("DELETE", f"/v1/keys/{key['id']}")
     page.reload()
     expect(row_of(page, write)).to_contain_text("Old assistant")
+
+
+def test_a_memory_and_its_conversation_name_the_sender(service, signed_in):
+    name = f"sender-{uuid.uuid4().hex[:8]}"
+    service.call("POST", "/v1/namespaces", {"name": name})
+    key = service.call("POST", "/v1/keys", {"name": "Harbour assistant", "env": "live"})["key"]
+    write = remember(service, name, credential=key)
+    path = service.call("GET", f"/v1/writes/{write}")["made"][0]
+    page = signed_in(f"/n/{name}/memory/{path}")
+    page.get_by_role("button", name="Show message").click()
+    expect(page.get_by_text("Sender: key Harbour assistant")).to_be_visible()
+    page.evaluate("place => { location.hash = place }", f"/n/{name}/conversations/source/{write}")
+    expect(page.get_by_role("region", name="Write", exact=True)).to_contain_text("by key Harbour assistant")
 
 
 def test_a_write_is_followed_by_its_id(service, signed_in):

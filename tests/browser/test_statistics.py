@@ -77,8 +77,8 @@ def open_tab(signed_in, statistics):
 
     def enter(tab: str, **options) -> Page:
         page = signed_in(**options)
-        fulfil = lambda route: route.fulfill(status=200, content_type="application/json", body=json.dumps(statistics))
-        page.route("**/v1/statistics", fulfil)
+        body = json.dumps(statistics)
+        page.route("**/v1/statistics", lambda route: route.fulfill(content_type="application/json", body=body))
         go_to_tab(page, tab)
         return page
 
