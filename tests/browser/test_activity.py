@@ -86,18 +86,18 @@ def test_the_state_of_the_listed_writes_is_in_the_address(failing_service, visit
     name = unique_name("states")
     failing_service.call("POST", "/v1/namespaces", {"name": name})
     failed = remember(failing_service, name)
-    body = {"namespace": name, "content": "# Harbour\n\nThe harbour opens at six."}
-    written = failing_service.call("POST", "/v1/memories/facts/harbour.md?wait=30", body)["id"]
+    body = {"namespace": name, "terms": [{"term": "quay", "definition": "The place where a boat lies."}]}
+    written = failing_service.call("POST", "/v1/vocab?wait=30", body)["id"]
     page = visit(failing_service.link())
     page.get_by_role("heading", name="Search", level=1).wait_for()
     page.evaluate("place => { location.hash = place }", f"/n/{name}/activity")
     expect(row_of(page, written)).to_contain_text("ingested")
     expect(row_of(page, failed)).to_contain_text("failed")
-    page.get_by_label("State").select_option(label="failed")
+    page.get_by_label("State", exact=True).select_option(label="failed")
     expect(row_of(page, written)).to_have_count(0)
     expect(row_of(page, failed)).to_be_visible()
     assert query_of(page)["status"] == ["dead"]
-    page.get_by_label("State").select_option(label="dropped")
+    page.get_by_label("State", exact=True).select_option(label="dropped")
     expect(page.get_by_text("No write of the last 14 days has this state")).to_be_visible()
 
 
@@ -115,7 +115,7 @@ def test_older_writes_are_on_the_next_page(service, signed_in):
     expect(row_of(page, writes[-1])).to_be_visible()
 
 
-def test_a_revoked_key_is_marked_as_the_sender(service, signed_in):
+def test_a_sender_keeps_the_name_of_its_revoked_key(service, signed_in):
     name = unique_name("sender")
     service.call("POST", "/v1/namespaces", {"name": name})
     key = service.call("POST", "/v1/keys", {"name": "Old assistant", "env": "live"})
@@ -123,7 +123,21 @@ def test_a_revoked_key_is_marked_as_the_sender(service, signed_in):
     page = signed_in(f"/n/{name}/activity")
     expect(row_of(page, write)).to_contain_text("Old assistant")
     service.call("DELETE", f"/v1/keys/{key['id']}")
-    expect(row_of(page, write)).to_contain_text("revoked")
+    page.reload()
+    expect(row_of(page, write)).to_contain_text("Old assistant")
+
+
+def test_a_memory_and_its_conversation_name_the_sender(service, signed_in):
+    name = unique_name("sender")
+    service.call("POST", "/v1/namespaces", {"name": name})
+    key = service.call("POST", "/v1/keys", {"name": "Harbour assistant", "env": "live"})["key"]
+    write = remember(service, name, credential=key)
+    path = service.call("GET", f"/v1/writes/{write}")["made"][0]
+    page = signed_in(f"/n/{name}/memory/{path}")
+    page.get_by_role("button", name="Show message").click()
+    expect(page.get_by_text("Sender: key Harbour assistant")).to_be_visible()
+    page.evaluate("place => { location.hash = place }", f"/n/{name}/conversations/source/{write}")
+    expect(page.get_by_role("region", name="Write", exact=True)).to_contain_text("by key Harbour assistant")
 
 
 def test_a_write_is_followed_by_its_id(service, signed_in):

@@ -77,8 +77,8 @@ def open_tab(signed_in, statistics):
 
     def enter(tab: str, **options) -> Page:
         page = signed_in(**options)
-        fulfil = lambda route: route.fulfill(status=200, content_type="application/json", body=json.dumps(statistics))
-        page.route("**/v1/statistics", fulfil)
+        body = json.dumps(statistics)
+        page.route("**/v1/statistics", lambda route: route.fulfill(content_type="application/json", body=body))
         go_to_tab(page, tab)
         return page
 
@@ -110,7 +110,7 @@ def open_table(page: Page, section: str):
     """Shows the table of a chart. Returns its rows."""
     region = page.get_by_role("region", name=section, exact=True)
     region.get_by_text("Show as a table").click()
-    return region.locator("tbody tr")
+    return region.locator("details tbody tr")
 
 
 def serious_violations(page: Page) -> list:

@@ -1,6 +1,5 @@
 // The sender of a write: an API key with its name, or a person with a session of the dashboard.
 
-import { Tag } from "../../parts";
 import { href } from "../../router";
 import type { Write } from "./poll";
 
@@ -17,8 +16,7 @@ export function SenderName({ sender }: { sender: Sender | null | undefined }) {
             key{" "}
             <a href={href("keys", null)} title={sender.key}>
                 <bdi>{sender.name || sender.key}</bdi>
-            </a>{" "}
-            {sender.name === null && <Tag>revoked</Tag>}
+            </a>
         </>
     );
 }

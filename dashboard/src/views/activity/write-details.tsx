@@ -27,7 +27,7 @@ export function StateTag({ write }: { write: Write }) {
     return <Tag tone={write.status === "dead" || write.status === "retrying" ? "warn" : "accent"}>{text}</Tag>;
 }
 
-/** A link that shows a write in detail. Its text is the id by default. */
+/** A link that shows a write in detail. Its visible text is the id by default. */
 export function WriteLink({ id, children }: { id: string; children?: ComponentChildren }) {
     const query = new URLSearchParams(route.value.query);
     query.set("write", id);

@@ -157,7 +157,7 @@ function Nothing({ isFiltered, hasOlder }: { isFiltered: boolean; hasOlder: bool
     if (isFiltered) return <Empty title="No write of the last 14 days has this state" />;
     return (
         <Empty title="No write in the last 14 days">
-            <p>A conversation, a memory or a term that is sent to the server appears here.</p>
+            <p>A conversation, a skill or a term that is sent to the server appears here.</p>
         </Empty>
     );
 }
