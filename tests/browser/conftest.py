@@ -197,3 +197,15 @@ def stored_session(service, browser):
         page = open_page(service.link())
         page.get_by_role("heading", name="Search", level=1).wait_for()
         return page.context.storage_state()
+
+
+@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
+def width(request) -> int:
+    """The width of the window, for tests that run at both."""
+    return request.param
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request) -> str:
+    """The colour scheme, for tests that run in both."""
+    return request.param

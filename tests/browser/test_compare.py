@@ -57,7 +57,7 @@ def test_a_filter_changes_the_second_search_only(signed_in):
     page = signed_in(COMPARED)
     expect(hits_of(page, "Second search")).to_have_count(1)
     second = page.get_by_role("form", name="Second search")
-    second.get_by_label("skills").check()
+    second.get_by_role("checkbox", name="skills").check()
     expect(hits_of(page, "Second search").first).to_have_attribute("data-path", re.compile("^skills/"))
     assert query_of(page)["b_tiers"] == ["skills"]
     assert "tiers" not in query_of(page)

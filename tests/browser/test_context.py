@@ -1,34 +1,11 @@
 """The context of the search view: the text for a prompt, exactly as an agent gets it."""
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from helpers import query_of, serious_violations
+from playwright.sync_api import expect
 
 SEARCH = "/n/demo/search?q=When+did+Priya+break+her+wrist%3F"
-
-
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
-
-
-def query_of(page: Page) -> dict[str, list[str]]:
-    """Returns the parameters of the view's address."""
-    return parse_qs(urlsplit(page.url).fragment.partition("?")[2])
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
 
 
 def test_the_context_is_shown_as_an_agent_gets_it(service, signed_in):

@@ -65,10 +65,10 @@ def test_a_filter_is_chosen(signed_in):
     page = signed_in(SEARCH)
     tab_to(page, page.locator("summary", has_text="Filters"))
     page.keyboard.press("Enter")
-    tab_to(page, page.get_by_label("skills"))
+    tab_to(page, page.get_by_role("checkbox", name="skills"))
     page.keyboard.press("Space")
     expect(page.locator(".hit code").first).to_have_text(re.compile("^skills/"))
-    expect(page.get_by_label("skills")).to_be_focused()
+    expect(page.get_by_role("checkbox", name="skills")).to_be_focused()
 
 
 def test_rows_are_selected_forgotten_and_brought_back(namespace, signed_in):

@@ -63,8 +63,10 @@ def test_a_row_shows_tags_tier_and_validity(service, namespace, signed_in):
         expect(row(page, "The pier")).to_contain_text(text)
 
 
-def test_a_tier_filters_the_list(signed_in):
-    page = signed_in(LIST)
+def test_a_tier_filters_the_list(service, namespace, signed_in):
+    write(service, namespace, "facts/x/reef.md", "# Reef\n")
+    write(service, namespace, "skills/x/knots.md", "# Knots\n")
+    page = signed_in(f"/n/{namespace}/memories")
     page.get_by_role("checkbox", name="skills").check()
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_contain_text("skills")

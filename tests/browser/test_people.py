@@ -42,7 +42,7 @@ def crowded(service) -> str:
 @pytest.fixture(scope="module")
 def collector(service) -> str:
     """A namespace with a person who is allergic to many things."""
-    name = f"collector-{uuid.uuid4().hex[:8]}"
+    name = unique_name("collector")
     service.call("POST", "/v1/namespaces", {"name": name})
     messages = []
     for number in range(VALUES):

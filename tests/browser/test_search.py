@@ -37,7 +37,7 @@ def test_a_filter_goes_to_the_address_and_applies_at_once(signed_in):
     page = signed_in(SEARCH)
     expect(page.locator(".hit").first).to_be_visible()
     page.locator("summary", has_text="Filters").click()
-    page.get_by_label("skills").check()
+    page.get_by_role("checkbox", name="skills").check()
     expect(page.locator(".hit code").first).to_have_text(re.compile("^skills/"))
     for path in page.locator(".hit code").all_inner_texts():
         assert path.startswith("skills/")

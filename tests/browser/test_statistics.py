@@ -3,10 +3,9 @@
 import copy
 import json
 from datetime import datetime, timedelta, timezone
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers import query_of, serious_violations
 from playwright.sync_api import Page, expect
 
 ACTIVITY = "/n/demo/activity"
@@ -15,16 +14,6 @@ START = datetime(2026, 11, 25, 12, 0, tzinfo=timezone.utc)
 RETRIEVE = {"method": "GET", "route": "/v1/retrieve", "count": 5000, "errors": 0, "p50_ms": 1.4, "p99_ms": 9.5}
 ANSWER = {"method": "POST", "route": "/v1/answer", "count": 20, "errors": 1, "p50_ms": 900, "p99_ms": 2500}
 REMEMBER = {"method": "POST", "route": "/v1/memories", "count": 300, "errors": 7, "p50_ms": 3, "p99_ms": 40}
-
-
-@pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])
-def width(request) -> int:
-    return request.param
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request) -> str:
-    return request.param
 
 
 def interval(number: int) -> dict:
@@ -94,10 +83,6 @@ def tab_link(page: Page, name: str):
     return page.get_by_role("navigation", name="Parts of the activity").get_by_role("link", name=name)
 
 
-def query_of(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).fragment.partition("?")[2])
-
-
 def tile(page: Page, name: str):
     return page.locator(".tile").filter(has=page.locator("dt", has_text=name))
 
@@ -111,12 +96,6 @@ def open_table(page: Page, section: str):
     region = page.get_by_role("region", name=section, exact=True)
     region.get_by_text("Show as a table").click()
     return region.locator("details tbody tr")
-
-
-def serious_violations(page: Page) -> list:
-    found = Axe().run(page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
 
 
 def expect_charts(page: Page, count: int):

@@ -118,7 +118,8 @@ function Writes(props: { namespace: string; query: URLSearchParams; queue: Reque
             <Polled request={queue}>{(data) => <QueueTiles queue={data} />}</Polled>
             {queue.data && <DeadLetters queue={queue.data} reload={refreshAll} />}
             {followed && <WriteDetails id={followed} onClose={() => setQuery({ write: null })} />}
-            <WriteList namespace={namespace} query={query} />
+            {/* After what is above it, so that it does not move. */}
+            {(queue.data || queue.error) && <WriteList namespace={namespace} query={query} />}
         </>
     );
 }
