@@ -38,7 +38,8 @@ def press(find: Callable[[Page], Locator], modifier: str = "") -> Act:
 
     def act(page: Page) -> None:
         element = find(page).first
-        element.scroll_into_view_if_needed()
+        # Scrolls to the element and waits until it stands still.
+        element.hover()
         box = element.bounding_box()
         assert box, "the element is not visible"
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -169,7 +170,7 @@ def memories() -> list[Interaction]:
         # The newest memories come from conversations and have no tags.
         listed("tag", press(css(".chip[aria-pressed=false]")), f"{pressed} && {ROWS}", "?tiers=rules"),
         listed("topic", keys(field("Topic"), "ArrowDown"), at("1–50 of") + ' && location.hash.includes("topic=")'),
-        listed("key in the tags", keys(field("Any of these tags"), "g"), "document.activeElement.value.endsWith('g')"),
+        listed("key in the tags", keys(field("Any of these tags"), "g"), "document.activeElement?.value?.endsWith('g')"),
         listed("directory", press(css("nav[aria-label=Directories] a")), ROWS + ' && location.hash.includes("/facts")'),
         listed(
             "large directory",
@@ -236,7 +237,7 @@ def search() -> list[Interaction]:
             "search?q=harbour",
             hits,
             keys(query, "x"),
-            "document.activeElement.value.includes('x')",
+            "document.activeElement?.value?.includes('x')",
         ),
         Interaction("search: send with 200 hits", "search?limit=200", ready, keys(query, "Enter"), hits, typed),
         Interaction("palette: open", "memories", ROWS, keys(None, "Control+k"), 'bench.has("dialog.palette[open] li")'),

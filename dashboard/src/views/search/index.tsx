@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { namespaces } from "../../account";
 import { useCommands } from "../../frame/commands";
-import { CopyAsCode, Empty, Loaded, PageHeading, Skeleton, type CodeRequest } from "../../parts";
+import { CopyAsCode, Empty, Gradual, Loaded, PageHeading, Skeleton, type CodeRequest } from "../../parts";
 import { useRequest } from "../../request";
 import { setQuery } from "../../router";
 import type { ViewProps } from "..";
@@ -18,6 +18,9 @@ import "./search.css";
 import { Start } from "./start";
 import { Welcome } from "./welcome";
 import { WhyNot } from "./why-not";
+
+/** Hits that are shown at a time. */
+const HITS_STEP = 50;
 
 export default function Search({ namespace, query }: ViewProps) {
     const q = query.get("q") ?? "";
@@ -137,13 +140,17 @@ function Results(props: { found: Retrieved; namespace: string; q: string; filter
                     <p>Try other words or fewer filters. Below, ask why a memory that you expect is missing.</p>
                 </Empty>
             )}
-            <ol class="hits">
-                {hits.map((hit, index) => (
-                    <li key={hit.path}>
-                        <HitCard hit={hit} rank={index + 1} namespace={namespace} isScored={q !== ""} />
-                    </li>
-                ))}
-            </ol>
+            <Gradual items={hits} step={HITS_STEP} noun="hits">
+                {(shown) => (
+                    <ol class="hits">
+                        {shown.map((hit, index) => (
+                            <li key={hit.path}>
+                                <HitCard hit={hit} rank={index + 1} namespace={namespace} isScored={q !== ""} />
+                            </li>
+                        ))}
+                    </ol>
+                )}
+            </Gradual>
             {q && <WhyNot namespace={namespace} q={q} filters={filters} />}
         </section>
     );
