@@ -28,7 +28,8 @@ def create_namespace(service, name: str):
 def test_a_server_that_stops_is_reported(start, visit):
     service = start("serve")
     page = visit(service.link())
-    page.evaluate("location.hash = '/keys'")
+    expect_view(page, "Search")
+    go(page, "/keys")
     expect_view(page, "Keys")
     expect(page.get_by_role("img", name=re.compile("^Reads:"))).to_be_visible()
     service.stop_process()

@@ -40,13 +40,14 @@ SHOW_BLOCKS = f"""addEventListener("DOMContentLoaded", () => {{
   document.head.append(style);
 }});"""
 
-# Replaces texts of different lengths: latencies, the version of the server, and the month.
+# Replaces texts of different lengths: latencies, used units, the version of the server, and the month.
 MAKE_EQUAL = """() => {
   const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = texts.currentNode;
     const equal = text.data
       .replace(/\\d+(\\.\\d+)? m?s\\b/g, "9 ms")
+      .replace(/^[\\d,]+ of (?=[\\d,]+$)/, "999 of ")
       .replace(/^version \\S+$/, "version 1.0.0")
       .replace(/^Used in \\d{4}-\\d{2}$/, "Used in 2026-11");
     if (equal !== text.data) text.data = equal;

@@ -2,13 +2,14 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 /** A modal dialog, shown while it is mounted. It takes the focus, closes with Escape, and returns the focus. */
 export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren; class?: string }) {
     const id = useId();
     const element = useRef<HTMLDialogElement>(null);
-    useEffect(() => {
+    // Before the frame is painted, so that the next key belongs to the dialog.
+    useLayoutEffect(() => {
         const before = document.activeElement as HTMLElement | null;
         element.current?.showModal();
         return () => before?.focus();

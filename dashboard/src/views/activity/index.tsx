@@ -1,6 +1,7 @@
 // Activity: what the server is doing, in four tabs. Writes with their senders, performance, retrieval quality, and the
 // state of the server. The tab is in the address. The view updates itself while it is visible.
 
+import { useRef, useState } from "preact/hooks";
 import { useCommands } from "../../frame/commands";
 import { PageHeading, Tag, Time, formatNumber } from "../../parts";
 import { href, navigate, route, setQuery } from "../../router";
@@ -113,13 +114,19 @@ function ModelNotice({ since }: { since: string }) {
 function Writes(props: { namespace: string; query: URLSearchParams; queue: RequestState<Queue> }) {
     const { namespace, query, queue } = props;
     const followed = query.get("write");
+    const [loaded, setLoaded] = useState<string | null>(null);
+    // Each part appears once those above it are loaded, so that nothing moves. The list then stays.
+    const isReady = queue.data !== undefined || queue.error !== undefined;
+    const hasList = useRef(false);
+    if (isReady && (!followed || loaded === followed)) hasList.current = true;
     return (
         <>
             <Polled request={queue}>{(data) => <QueueTiles queue={data} />}</Polled>
             {queue.data && <DeadLetters queue={queue.data} reload={refreshAll} />}
-            {followed && <WriteDetails id={followed} onClose={() => setQuery({ write: null })} />}
-            {/* After what is above it, so that it does not move. */}
-            {(queue.data || queue.error) && <WriteList namespace={namespace} query={query} />}
+            {followed && isReady && (
+                <WriteDetails id={followed} onLoad={setLoaded} onClose={() => setQuery({ write: null })} />
+            )}
+            {hasList.current && <WriteList namespace={namespace} query={query} />}
         </>
     );
 }

@@ -1,6 +1,7 @@
 // One write in detail: its state, its attempts, what it changed, and the messages that became no memory.
 
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect } from "preact/hooks";
 import { Card, Empty, Skeleton, Table, Tag, Time, type Column } from "../../parts";
 import { href, link, route, setQuery } from "../../router";
 import type { Schemas } from "../../api";
@@ -38,8 +39,14 @@ export function WriteLink({ id, children }: { id: string; children?: ComponentCh
     );
 }
 
-export function WriteDetails({ id, onClose }: { id: string; onClose: () => void }) {
+/** A write in a card. `onLoad` is called once its details are shown. */
+export function WriteDetails(props: { id: string; onLoad: (id: string) => void; onClose: () => void }) {
+    const { id, onLoad, onClose } = props;
     const write = useWrite(id, INTERVAL_MS);
+    const isLoaded = write !== undefined;
+    useLayoutEffect(() => {
+        if (isLoaded) onLoad(id);
+    }, [isLoaded, id]);
     return (
         <Card title={`Write ${id}`}>
             {write === undefined && <Skeleton lines={2} />}
