@@ -1,5 +1,5 @@
-// A chart of values over time, or over another axis. The renderer (uPlot) is loaded when the first chart is shown. The same values are in a
-// table, which also serves those who cannot see the picture.
+// A chart of values over time, or over another axis. The renderer (uPlot) is loaded when the first chart is shown. The
+// same values are in a table, which also serves those who cannot see the picture.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
