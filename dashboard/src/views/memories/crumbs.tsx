@@ -34,6 +34,17 @@ export function PathNavigation({ namespace, path }: { namespace: string; path: s
     );
 }
 
+/** A row of the height of chips, so that nothing moves when they appear. */
+function ChipsPlaceholder() {
+    return (
+        <ul class="chips" aria-hidden="true">
+            <li>
+                <span class="chip">&nbsp;</span>
+            </li>
+        </ul>
+    );
+}
+
 export function Crumbs({ namespace, path }: { namespace: string; path: string }) {
     const tree = useRequest("get", "/v1/tree", { query: { namespace, path } });
     const directories = (tree.data?.entries ?? []).filter((entry) => entry.kind === "directory");
@@ -48,6 +59,7 @@ export function Crumbs({ namespace, path }: { namespace: string; path: string })
     return (
         <div class="stack">
             <PathNavigation namespace={namespace} path={path} />
+            {!tree.data && !tree.error && <ChipsPlaceholder />}
             {directories.length > 0 && (
                 <nav aria-label="Directories">
                     <ul class="chips">{directories.slice(0, SHOWN_MAX).map(entry)}</ul>
