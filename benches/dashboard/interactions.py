@@ -80,7 +80,7 @@ def change_address(place: str) -> Act:
 
 
 def ctrl_wheel(page: Page) -> None:
-    box = page.locator("svg").first.bounding_box()
+    box = page.locator("svg:has(.node)").first.bounding_box()
     assert box, "the graph is not visible"
     page.mouse.move(box["x"] + 40, box["y"] + 40)
     page.keyboard.down("Control")
