@@ -252,6 +252,8 @@ def test_a_kept_conversation_is_returned_as_it_was_accepted(client: Client) -> N
     )
     assert source.accepted_at.tzinfo
     assert "Lisbon" in client.get(source.memories[0], namespace=namespace).content
+    assert [(each.path, each.current) for each in source.extracted] == [(source.memories[0], True)]
+    assert source.extracted[0].messages and source.extracted[0].title
 
 
 def test_omitted_fields_of_a_kept_conversation_are_none_or_empty(client: Client) -> None:

@@ -502,6 +502,16 @@ export interface SourceMessage extends Message {
   occurred_at?: string;
 }
 
+/** A memory of a kept conversation. */
+export interface ExtractedMemory {
+  path: string;
+  title: string;
+  /** Positions of the messages that the memory comes from, from 0. */
+  messages: number[];
+  /** Whether the memory holds at present. */
+  current: boolean;
+}
+
 /** A kept conversation as it was accepted. `id` is the id of the write that contained it. */
 export interface SourceConversation {
   id: string;
@@ -516,6 +526,8 @@ export interface SourceConversation {
   accepted_at: Date;
   /** Paths of the existing memories made from the conversation, at most 200. */
   memories: string[];
+  /** The same memories with the messages that they come from. */
+  extracted: ExtractedMemory[];
 }
 
 export interface DeadLetter {

@@ -202,8 +202,9 @@ test("a kept conversation is returned as it was accepted", async () => {
   const said: Message[] = [SAID[0]!, { ...SAID[1]!, occurred_at: "2026-05-05T08:00:00Z" }];
   const sent = { namespace, session_id: "s", tags: ["travel"], occurred_at: "2026-05-04", timezone: "Europe/Paris" };
   const accepted = await client.remember(said, sent);
-  const { accepted_at, memories, ...source } = await kept(accepted);
+  const { accepted_at, memories, extracted, ...source } = await kept(accepted);
   assert.deepEqual(source, { ...sent, id: accepted.id, messages: said, metadata: {} });
+  assert.deepEqual(extracted.map((each) => [each.path, each.messages, each.current]), [[memories[0], [0, 1], true]]);
   assert.ok(accepted_at instanceof Date);
   assert.match((await client.get(memories[0]!, { namespace })).content, /Lisbon/);
 });

@@ -621,6 +621,18 @@ class SourceMessage:
 
 
 @dataclass(frozen=True)
+class ExtractedMemory:
+    """A memory of a kept conversation."""
+
+    path: str
+    title: str
+    #: Positions of the messages that the memory comes from, from 0.
+    messages: tuple[int, ...]
+    #: Whether the memory holds at present.
+    current: bool
+
+
+@dataclass(frozen=True)
 class SourceConversation:
     """A kept conversation as it was accepted. `id` is the id of the write that contained it."""
 
@@ -636,6 +648,8 @@ class SourceConversation:
     #: Paths of the existing memories made from the conversation, at most 200.
     memories: tuple[str, ...]
     metadata: Metadata = field(default_factory=dict)
+    #: The same memories with the messages that they come from. Empty from an older server.
+    extracted: tuple[ExtractedMemory, ...] = ()
 
 
 @dataclass(frozen=True)

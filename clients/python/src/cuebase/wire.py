@@ -434,6 +434,10 @@ def source_message(value: m.Json) -> m.SourceMessage:
     return m.SourceMessage(value["role"], value["content"], value.get("name"), value.get("occurred_at"))
 
 
+def extracted_memory(value: m.Json) -> m.ExtractedMemory:
+    return m.ExtractedMemory(value["path"], value["title"], tuple(value["messages"]), value["current"])
+
+
 def source_conversation(value: m.Json) -> m.SourceConversation:
     return m.SourceConversation(
         id=value["id"],
@@ -446,6 +450,7 @@ def source_conversation(value: m.Json) -> m.SourceConversation:
         accepted_at=m.known(value["accepted_at"]),
         memories=tuple(value["memories"]),
         metadata=value.get("metadata") or {},
+        extracted=many(extracted_memory, value.get("extracted") or ()),
     )
 
 
