@@ -1,6 +1,6 @@
 // What can be done with the selected memories: forget, tag and export. Without a selection, the whole list is exported.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { call, type ApiError, type Result } from "../../api";
 import { FormDialog, TextField, formatNumber, splitBy, toast, toastError } from "../../parts";
 import { invalidate } from "../../request";
@@ -74,16 +74,20 @@ export function SelectionBar({ namespace, selected, onChange, memories, filters 
 function TagDialog({ namespace, paths, onClose }: { namespace: string; paths: string[]; onClose: () => void }) {
     const [added, setAdded] = useState("");
     const [removed, setRemoved] = useState("");
+    const hasSent = useRef(false);
 
-    async function submit(): Promise<Result<null>> {
-        const result = await retag(namespace, paths, splitBy(added, ","), splitBy(removed, ","));
-        // Some memories may be changed even if another one failed.
-        invalidate();
-        return result;
+    function submit(): Promise<Result<null>> {
+        hasSent.current = true;
+        return retag(namespace, paths, splitBy(added, ","), splitBy(removed, ","));
+    }
+    /** Some memories may be changed even if another one failed. The dialog with the error stays until it is closed. */
+    function close(): void {
+        if (hasSent.current) invalidate();
+        onClose();
     }
     function done(): void {
         toast(paths.length === 1 ? "Tagged 1 memory" : `Tagged ${formatNumber(paths.length)} memories`);
-        onClose();
+        close();
     }
     return (
         <FormDialog
@@ -92,7 +96,7 @@ function TagDialog({ namespace, paths, onClose }: { namespace: string; paths: st
             isReady={Boolean(added.trim() || removed.trim())}
             submit={submit}
             onDone={done}
-            onClose={onClose}
+            onClose={close}
         >
             <TextField label="Add tags" hint="comma-separated" value={added} onInput={setAdded} />
             <TextField
