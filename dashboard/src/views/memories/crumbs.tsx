@@ -37,7 +37,7 @@ export function PathNavigation({ namespace, path }: { namespace: string; path: s
 /** A row of the height of chips, so that nothing moves when they appear. */
 function ChipsPlaceholder() {
     return (
-        <ul class="chips" aria-hidden="true">
+        <ul class="chips directories" aria-hidden="true">
             <li>
                 <span class="chip">&nbsp;</span>
             </li>
@@ -62,7 +62,7 @@ export function Crumbs({ namespace, path }: { namespace: string; path: string })
             {!tree.data && !tree.error && <ChipsPlaceholder />}
             {directories.length > 0 && (
                 <nav aria-label="Directories">
-                    <ul class="chips">{directories.slice(0, SHOWN_MAX).map(entry)}</ul>
+                    <ul class="chips directories">{directories.slice(0, SHOWN_MAX).map(entry)}</ul>
                     {directories.length > SHOWN_MAX && (
                         <details>
                             <summary>{formatNumber(directories.length - SHOWN_MAX)} more directories</summary>
