@@ -74,4 +74,4 @@ def tab_to(page: Page, target: Locator, key: str = "Tab"):
 
 def expect_focus(page: Page):
     """Waits until an element of the view has the focus."""
-    page.wait_for_function("document.activeElement.closest('main') !== null")
+    expect(page.locator("main:focus, main :focus")).to_have_count(1)

@@ -196,15 +196,15 @@ def test_a_view_that_is_left_while_a_response_arrives_has_no_error(service, sign
                 if (!String(url).includes("/v1/sources/")) return send(url, options);
                 const start = body => options.signal.addEventListener("abort", () => {
                     body.error(options.signal.reason);
-                    window.aborted = true;
+                    document.documentElement.dataset.response = "aborted";
                 });
-                window.waiting = true;
+                document.documentElement.dataset.response = "awaited";
                 return new Response(new ReadableStream({ start }));
             };
         }"""
     )
     page.get_by_role("link", name=made["title"]).click()
-    page.wait_for_function("() => window.waiting === true")
+    expect(page.locator("html")).to_have_attribute("data-response", "awaited")
     page.get_by_role("link", name="All conversations").click()
-    page.wait_for_function("() => window.aborted === true")
+    expect(page.locator("html")).to_have_attribute("data-response", "aborted")
     expect(page.get_by_role("link", name=made["title"])).to_be_visible()
