@@ -300,6 +300,7 @@ pub fn disk_message(trouble: DiskTrouble) -> &'static str {
         DiskTrouble::ReadOnly => "the disk is read-only",
         DiskTrouble::TooManyOpenFiles => "too many files are open",
         DiskTrouble::Failing => "the disk reports errors",
+        DiskTrouble::Unreachable => "the database or the bucket cannot be reached",
     }
 }
 

@@ -83,7 +83,9 @@ impl Caller {
         response_bytes_max: u64,
     ) -> reqwest::Result<Self> {
         // A redirect would send the key to another host.
-        let client = Client::builder().timeout(attempt_timeout).redirect(reqwest::redirect::Policy::none());
+        // HTTP/2 would send all calls over one connection, so that a slow one holds up the others.
+        let client =
+            Client::builder().http1_only().timeout(attempt_timeout).redirect(reqwest::redirect::Policy::none());
         let url = url.trim_end_matches('/').to_owned();
         let client = client.tcp_nodelay(true).build()?;
         Ok(Self { client, url, key: key.to_owned().into(), attempts_max, attempt_timeout, response_bytes_max })

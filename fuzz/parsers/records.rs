@@ -102,7 +102,7 @@ fn read_namespace(store: &Store) {
 /// Removes old records and the remains of a deleted namespace.
 fn purge(store: &Store) {
     let message = MessageId::from(ID);
-    let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes(None));
+    let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes());
     let _ = store.purge_writes(i64::MAX);
     let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_except(&[]), store.drop_unreadable(message));
     let removal = RemovalRecord { account: AccountId::default(), name: name(), id: NamespaceId::new(ID) };

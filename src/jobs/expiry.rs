@@ -12,7 +12,6 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::model::Models;
 use crate::namespace::backlog::Backlog;
-use crate::queue::dispatch::Queue;
 use crate::service::intake::DEDUP_WINDOW_MS;
 use crate::service::media::Media;
 use crate::service::running_time::RunningTime;
@@ -37,7 +36,6 @@ enum Scope {
 /// The hourly removal. The first one is at the start, but on its own thread, so that it does not delay the start.
 pub(super) struct Expiry {
     store: Arc<Store>,
-    queue: Arc<Queue>,
     running: Arc<RunningTime>,
     media: Arc<Media>,
     models: Arc<Models>,
@@ -50,7 +48,6 @@ impl Expiry {
     pub(super) fn new(components: &JobComponents, media: &Arc<Media>) -> Self {
         Self {
             store: Arc::clone(&components.store),
-            queue: Arc::clone(&components.queue),
             running: Arc::clone(&components.running),
             media: Arc::clone(media),
             models: Arc::clone(&components.models),
@@ -74,7 +71,7 @@ impl Expiry {
         let running_ms = self.running.now_ms();
         self.store.purge_dead_letters(running_ms.saturating_sub(DEAD_LETTER_RETENTION_MS))?;
         self.store.purge_fingerprints(running_ms.saturating_sub(DEDUP_WINDOW_MS))?;
-        self.store.purge_path_writes(self.queue.levels().oldest)?;
+        self.store.purge_path_writes()?;
         self.store.purge_writes(self.clock.now_ms() - WRITE_RETENTION_MS)?;
         self.store.purge_notifications(self.clock.now_ms() - NOTIFICATION_RETENTION_MS)?;
         Ok(())

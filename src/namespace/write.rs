@@ -319,7 +319,7 @@ impl Namespace {
         for commit in writer.unacknowledged.commits_of_no_message() {
             for path in &commit.paths {
                 if self.context.pending.contains(self.id, path) {
-                    path_writes.push((path.clone(), self.context.ids.fresh().into()));
+                    path_writes.push((path.clone(), self.context.ids.fresh(self.id).into()));
                 }
             }
         }

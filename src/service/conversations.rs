@@ -60,7 +60,7 @@ impl Conversations {
         let now_ms = self.intake.clock.now_ms();
         let main = BranchRecord { name: MAIN.into(), head: None, messages: 0, forked_from: None };
         let record = ConversationRecord {
-            id: self.intake.ids.fresh(),
+            id: self.intake.ids.fresh(namespace.id),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
             namespace_id: namespace.id,
@@ -185,9 +185,9 @@ impl Conversations {
         write: NewWrite,
         mut permit: Option<Permit<'_>>,
     ) -> Result<Vec<MessageRecord>> {
-        // Held through the write, so that the queue is in the order of ids. Appends therefore wait for each other, and
-        // only other changes of the conversation make one repeat.
-        let mut ids = self.intake.ids.hold();
+        // Held through the write, so that the queue is in the order of ids. Appends to a namespace therefore wait for each
+        // other, and only other changes of the conversation make one repeat.
+        let mut ids = self.intake.ids.hold(namespace.id);
         let now_ms = self.intake.clock.now_ms();
         let mut added = new_messages(messages, &mut ids, now_ms);
         let entry = self.intake.new_entry(&mut ids, namespace, write);
@@ -261,7 +261,7 @@ impl Conversations {
             let (_, old) = self.stored_message(id, message)?;
             let now_ms = self.intake.clock.now_ms();
             let new = MessageRecord {
-                id: self.intake.ids.fresh(),
+                id: self.intake.ids.fresh(record.namespace_id),
                 parent: old.parent,
                 body: MessageBody { content: content.clone(), ..old.body },
                 created_at_ms: now_ms,

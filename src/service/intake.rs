@@ -68,7 +68,8 @@ pub struct Intake {
     pub(super) queue: Arc<Queue>,
     /// Paths of accepted writes that are not committed yet.
     pub(super) pending: Arc<PendingPaths>,
-    /// Source of ids in ascending order. Held from the lookup of a fingerprint until the write is in the queue.
+    /// Source of ids in ascending order. Those of a namespace are held from the lookup of a fingerprint until the
+    /// write is in the queue.
     pub(super) ids: Arc<Ids>,
     /// Limits and counts the writes.
     pub(super) billing: Arc<Billing>,
@@ -150,7 +151,7 @@ impl Intake {
     ) -> Result<MessageId> {
         self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
-        let id = self.enqueue(&mut self.ids.hold(), namespace, write, key, subjects, permit)?;
+        let id = self.enqueue(&mut self.ids.hold(namespace.id), namespace, write, key, subjects, permit)?;
         self.store.sync_since(generation)?;
         Ok(id)
     }
@@ -175,8 +176,8 @@ impl Intake {
         Ok(Some(permit))
     }
 
-    /// Adds a write to the queue, with the charge for it. The caller holds the ids, so that the queue is in the order
-    /// of ids.
+    /// Adds a write to the queue, with the charge for it. The caller holds the ids of the namespace, so that its queue is
+    /// in the order of ids.
     fn enqueue(
         &self,
         ids: &mut HeldIds<'_>,

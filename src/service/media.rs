@@ -62,7 +62,7 @@ impl Media {
     ) -> Result<MediaRecord> {
         let permit = self.billing.reserve_media(&namespace.account, bytes.len() as u64)?;
         let record = MediaRecord {
-            id: self.ids.fresh(),
+            id: self.ids.fresh(namespace.id),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
             namespace_id: namespace.id,

@@ -10,7 +10,7 @@ use crate::key_value::Column;
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure of the operating system that may pass if the caller waits.
+/// A failure of the operating system or of a storage server that may pass if the caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskTrouble {
     /// The disk is full or the quota is exhausted.
@@ -21,6 +21,8 @@ pub enum DiskTrouble {
     TooManyOpenFiles,
     /// The device fails, hangs or was removed.
     Failing,
+    /// The database server or the bucket cannot be reached, or refuses work for now.
+    Unreachable,
 }
 
 impl DiskTrouble {
@@ -111,9 +113,27 @@ pub enum Error {
         /// The error of the git library.
         source: Cause,
     },
+    /// The bucket could not be read or written.
+    #[error("bucket: cannot {action} {name}: {}", with_sources(&**source))]
+    Bucket {
+        /// The failed operation, as a verb.
+        action: &'static str,
+        /// The name of the object or directory.
+        name: String,
+        /// Whether the failure may pass.
+        trouble: Option<DiskTrouble>,
+        /// The error of the client library.
+        source: Cause,
+    },
     /// The namespace was deleted, or deleted and created again, after the caller looked it up.
     #[error("the namespace {} was deleted", .0.name)]
     NamespaceGone(NamespaceKey),
+    /// This node does not own the namespace, or no longer: another one may.
+    #[error("this node does not own the namespace {}", .0.name)]
+    NotOwner(NamespaceKey),
+    /// This node did not renew its session in time, so that others declared it dead.
+    #[error("the session of this node has ended")]
+    SessionEnded,
     /// The branch moved while a commit was being written. The caller reads the branch again and retries.
     #[error("the branch moved while a commit was being written: read the branch again and retry")]
     Conflict,
@@ -137,7 +157,8 @@ impl Error {
     pub fn disk_trouble(&self) -> Option<DiskTrouble> {
         match self {
             Self::Io { source, .. } => DiskTrouble::from_io_error(source),
-            Self::Engine { trouble, .. } | Self::Git { trouble, .. } => *trouble,
+            Self::NotOwner(_) | Self::SessionEnded => Some(DiskTrouble::Unreachable),
+            Self::Engine { trouble, .. } | Self::Git { trouble, .. } | Self::Bucket { trouble, .. } => *trouble,
             _ => None,
         }
     }

@@ -142,6 +142,12 @@ impl NamespaceId {
         Self(id)
     }
 
+    /// Returns the id at the start of a key of the namespace's data. `None` if the key is shorter.
+    pub(crate) fn at_start_of(key: &[u8]) -> Option<Self> {
+        let bytes = key.first_chunk()?;
+        Some(Self(Ulid::from_bytes(*bytes)))
+    }
+
     /// The prefix of all keys of the namespace's data.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_bytes()

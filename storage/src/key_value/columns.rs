@@ -12,8 +12,9 @@ use strum::{IntoStaticStr, VariantArray};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 pub enum Column {
     /// `name` → raw bytes. `format`: u32 little-endian, the data directory's format. `issuer`: PKCS#8 of the local
-    /// issuer's signing key. `media`: the key that signs media URLs. `newest-id`: 16 bytes, the greatest id assigned.
-    /// `running-ms`: u64 little-endian, the total running time of services on this data directory. `directories`:
+    /// issuer's signing key. `media`: the key that signs media URLs. `newest-id`: 16 bytes, the greatest id that was
+    /// assigned in a deleted namespace, or before [`Column::NewestIds`] was added. `running-ms`: u64 little-endian, the
+    /// total running time of services on this data directory. `directories`:
     /// present while folders still have the names of format 1. `prices`: prices record.
     #[strum(serialize = "meta")]
     Meta,
@@ -135,6 +136,16 @@ pub enum Column {
     /// `namespace id` → erasure record: an erasure that is planned, or whose former files are not removed yet.
     #[strum(serialize = "erasures")]
     Erasures,
+    /// `namespace id` → 16 bytes, raw: the greatest id assigned in the namespace.
+    #[strum(serialize = "newest_ids")]
+    NewestIds,
+    /// `node id` → node record: a node that has a session. Used only if several nodes share the database.
+    #[strum(serialize = "nodes")]
+    Nodes,
+    /// `namespace id` → owner record: the node that may change the namespace. Used as [`Column::Nodes`] is. Batches that
+    /// change a namespace expect the record under which their node claimed it.
+    #[strum(serialize = "owners")]
+    Owners,
 }
 
 impl Column {
@@ -159,11 +170,16 @@ impl Column {
         Self::SourcePaths,
         Self::WriteOutcomes,
         Self::Erasures,
+        Self::NewestIds,
+        Self::Owners,
     ];
 
     /// Whether the column's values are raw bytes rather than records.
     pub(crate) fn holds_raw_bytes(self) -> bool {
-        matches!(self, Self::Meta | Self::Vectors | Self::Unreadable | Self::Revisions | Self::PathWrites)
+        matches!(
+            self,
+            Self::Meta | Self::Vectors | Self::Unreadable | Self::Revisions | Self::PathWrites | Self::NewestIds
+        )
     }
 
     /// The column family's name on disk.

@@ -1,10 +1,11 @@
-//! A property: random operations have equal results in both engines.
+//! A property: random operations have equal results in all engines.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
+use super::postgres_engine::test_database::TestDatabase;
 use super::{Batch, Column, Durability, Engine, KeyValuePair, MemoryEngine, RocksEngine};
 use crate::error::Error;
 
@@ -124,21 +125,32 @@ fn delete_all(engine: &dyn Engine) {
     engine.write(&batch, Durability::Buffered).expect("writes");
 }
 
-#[test]
-fn random_operations_have_equal_results_in_both_engines() {
-    let folder = tempfile::tempdir().expect("temporary directory");
-    // One database for all cases, because creating one is slow.
-    let rocks = RocksEngine::open(folder.path()).expect("opens");
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(300));
+/// Runs random operations on an engine and on [`MemoryEngine`]. All cases use the same database, because creating one is
+/// slow.
+fn compare_with_memory(engine: &dyn Engine, cases: u32) {
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
     let checked = runner.run(&vec(operation(), 1..30), |operations| {
         let memory = MemoryEngine::new();
-        delete_all(&rocks);
+        delete_all(engine);
         for operation in &operations {
-            prop_assert_eq!(run(&rocks, operation), run(&memory, operation));
+            prop_assert_eq!(run(engine, operation), run(&memory, operation));
         }
         Ok(())
     });
     if let Err(failure) = checked {
         panic!("{failure}");
     }
+}
+
+#[test]
+fn random_operations_have_equal_results_in_memory_and_on_disk() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    compare_with_memory(&RocksEngine::open(folder.path()).expect("opens"), 300);
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: sh scripts/test-cluster.sh"]
+fn random_operations_have_equal_results_in_memory_and_in_postgres() {
+    let database = TestDatabase::create();
+    compare_with_memory(&database.engine("one"), 300);
 }

@@ -1,8 +1,8 @@
 //! The key-value interface below all records: ordered keys, atomic batches and conditional writes.
 //!
 //! [`columns`] lists the column families and their key layouts. [`Engine`] is the interface. [`RocksEngine`] implements
-//! it on disk with RocksDB, [`MemoryEngine`] in memory for tests. Code outside of `rocks_engine` does not depend on
-//! RocksDB.
+//! it on disk with RocksDB, [`PostgresEngine`] in a database server, [`MemoryEngine`] in memory for tests. Code outside of
+//! `rocks_engine` and `postgres_engine` depends on neither RocksDB nor PostgreSQL.
 
 mod batch;
 pub mod columns;
@@ -11,6 +11,7 @@ mod engine;
 mod key_range;
 mod memory_engine;
 mod page;
+pub(crate) mod postgres_engine;
 mod rocks_engine;
 mod stats;
 
@@ -20,6 +21,7 @@ pub use durability::{Durability, OpenGeneration};
 pub use engine::{ColumnEntries, ColumnPrefix, Engine};
 pub use memory_engine::MemoryEngine;
 pub use page::KeyValuePair;
+pub use postgres_engine::PostgresEngine;
 pub use rocks_engine::{EngineMemory, RocksEngine};
 pub use stats::EngineStats;
 

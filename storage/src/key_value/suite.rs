@@ -1,8 +1,10 @@
-//! The behaviours of an engine. Each is a test of [`RocksEngine`] and a test of [`MemoryEngine`].
+//! The behaviours of an engine. Each is a test of [`RocksEngine`], of [`MemoryEngine`] and of
+//! [`PostgresEngine`](super::PostgresEngine).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use super::postgres_engine::test_database::TestDatabase;
 use super::{Batch, Column, Durability, Engine, KeyValuePair, MemoryEngine, RocksEngine};
 use crate::error::{Error, Result};
 
@@ -12,7 +14,7 @@ const COLUMN: Column = Column::Usage;
 const COUNT: &[u8] = b"count";
 
 /// Declares a test of each engine for each behaviour.
-macro_rules! test_both_engines {
+macro_rules! test_all_engines {
     ($($behaviour:ident,)*) => {
         mod rocks_engine {
             $(
@@ -33,10 +35,21 @@ macro_rules! test_both_engines {
                 }
             )*
         }
+
+        mod postgres_engine {
+            $(
+                #[test]
+                #[ignore = "needs a PostgreSQL server: sh scripts/test-cluster.sh"]
+                fn $behaviour() {
+                    let database = super::TestDatabase::create();
+                    super::$behaviour(&database.engine("one"));
+                }
+            )*
+        }
     };
 }
 
-test_both_engines! {
+test_all_engines! {
     a_written_key_is_read_and_a_deleted_key_is_absent,
     columns_do_not_share_keys,
     a_scan_is_ordered_and_limited_and_starts_after_the_given_key,

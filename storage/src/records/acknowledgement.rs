@@ -1,6 +1,8 @@
 //! The batch that records a commit: the namespace's new head, the queue entries that the commit completes, their kept
 //! conversations, and derived records such as revisions and terms.
 
+use std::collections::HashMap;
+
 use super::dedup::FingerprintSubject;
 use super::namespaces::{self, NamespaceRecord, key};
 use super::queue_entry::{self, QueuedWork};
@@ -13,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::columns::prefix;
-use crate::key_value::{Batch, Column, Durability};
+use crate::key_value::{Batch, Column};
 
 /// A commit and the files that it changed, for their histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,19 @@ impl<'a> Acknowledgement<'a> {
     }
 }
 
+/// Ids of path writes that are deleted together.
+const PURGE_PAGE_ENTRIES: usize = 1000;
+
+/// Whether the id of a path write is older than the oldest queued entry of its namespace, or cannot be decoded.
+fn is_before_queue(key: &[u8], value: &[u8], oldest: &HashMap<NamespaceId, MessageId>) -> bool {
+    let Ok(written) = value.try_into() else { return true };
+    let Some(namespace) = NamespaceId::at_start_of(key) else { return true };
+    match oldest.get(&namespace) {
+        Some(oldest) => MessageId::from_bytes(written) < *oldest,
+        None => true,
+    }
+}
+
 impl Store {
     /// Records a commit. The write is buffered: after a loss of power the entries are queued again with the old head,
     /// and ingestion finds its own commit in git. The write is synced if `path_writes` is not empty, because the
@@ -92,7 +107,7 @@ impl Store {
         }
         for (path, message) in done.path_writes {
             batch.changes.put(Column::PathWrites, key(id, path.as_bytes()), message.to_bytes());
-            batch.assign_id((*message).into());
+            batch.assign_id(id, (*message).into());
         }
         put_revisions(&mut batch.changes, done);
         if let Some(usage) = done.usage {
@@ -136,25 +151,31 @@ impl Store {
         Ok(!self.kv.scan(Column::PathWrites, &namespace.to_bytes(), None, 1)?.is_empty())
     }
 
-    /// Deletes the ids of [`Store::newest_path_write`] that are older than every queued entry. Returns the number
-    /// deleted.
-    pub fn purge_path_writes(&self, oldest_queued: Option<MessageId>) -> Result<usize> {
-        let mut batch = Batch::new();
+    /// Deletes the ids of [`Store::newest_path_write`] that are older than every queued entry of their namespace. Returns
+    /// the number deleted.
+    pub fn purge_path_writes(&self) -> Result<usize> {
         let mut deleted = 0;
-        for entry in self.kv.read_all(Column::PathWrites) {
-            let (key, value) = entry?;
-            let written = value.try_into().ok().map(MessageId::from_bytes);
-            let affects_queue = match (written, oldest_queued) {
-                (Some(written), Some(oldest)) => written >= oldest,
-                _ => false,
-            };
-            if !affects_queue {
-                batch.delete(Column::PathWrites, key);
-                deleted += 1;
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = self.kv.scan(Column::PathWrites, b"", after.as_deref(), PURGE_PAGE_ENTRIES)?;
+            let Some((last, _)) = page.last() else { return Ok(deleted) };
+            after = Some(last.clone());
+            // Read after the ids: an entry that is older than one of them was in the queue before it was written.
+            let oldest = self.oldest_queued()?;
+            let mut batch = self.batch();
+            let mut expired = 0;
+            for (key, value) in page {
+                if is_before_queue(&key, &value, &oldest) {
+                    // A newer write of the path may replace the id meanwhile.
+                    batch.changes.expect(Column::PathWrites, key.clone(), Some(value)).delete(Column::PathWrites, key);
+                    expired += 1;
+                }
+            }
+            // If a path was written meanwhile, the next purge deletes the others.
+            if expired > 0 && self.commit_if_current(batch)? {
+                deleted += expired;
             }
         }
-        self.kv.write(&batch, Durability::Buffered)?;
-        Ok(deleted)
     }
 
     /// Returns the newest commits that changed a file, newest first, at most `limit`.

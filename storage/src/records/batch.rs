@@ -5,6 +5,8 @@
 //! between concurrent callers, in place of locks: a record is created only if it is absent, replaced only if it is as
 //! it was read, and data is added to a namespace only while the namespace exists.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use ulid::Ulid;
 
@@ -12,7 +14,7 @@ use super::namespaces::NamespaceRecord;
 use super::store::{Store, encode};
 use super::stored::Stored;
 use crate::error::{Error, Result};
-use crate::identity::NamespaceKey;
+use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column, Durability};
 
 /// Changes of records that are written together, if the conditions of the batch hold.
@@ -24,21 +26,21 @@ pub struct RecordBatch<'a> {
     pub(super) changes: Batch,
     /// The namespaces that must exist.
     live: Vec<NamespaceKey>,
-    /// The greatest id that the batch assigns.
-    newest_id: Option<Ulid>,
+    /// The greatest id that the batch assigns in each namespace.
+    newest_ids: BTreeMap<NamespaceId, Ulid>,
 }
 
 impl Store {
     /// Begins a batch without changes.
     pub fn batch(&self) -> RecordBatch<'_> {
-        RecordBatch { store: self, changes: Batch::new(), live: Vec::new(), newest_id: None }
+        RecordBatch { store: self, changes: Batch::new(), live: Vec::new(), newest_ids: BTreeMap::new() }
     }
 
     /// Writes a batch. The write is buffered: it is durable after [`Store::sync_since`].
     ///
     /// # Errors
-    /// [`Error::NamespaceGone`] if a namespace that the batch requires does not exist. [`Error::ConditionFailed`] if
-    /// another record changed since it was read; the caller reads it again and repeats its work. Nothing is changed in
+    /// [`Error::NamespaceGone`] if a namespace that the batch requires does not exist, [`Error::NotOwner`] if another
+    /// node owns it. [`Error::ConditionFailed`] if another record changed since it was read; the caller reads it again and repeats its work. Nothing is changed in
     /// both cases.
     pub fn commit(&self, batch: RecordBatch<'_>) -> Result<()> {
         self.write_batch(batch, Durability::Buffered)
@@ -62,17 +64,25 @@ impl Store {
     }
 
     fn write_batch(&self, mut batch: RecordBatch<'_>, durability: Durability) -> Result<()> {
-        if let Some(id) = batch.newest_id {
-            self.record_id(&mut batch.changes, id);
+        for (namespace, id) in &batch.newest_ids {
+            self.record_id(&mut batch.changes, *namespace, *id);
+        }
+        for namespace in &batch.live {
+            self.fences.expect_held(&mut batch.changes, namespace)?;
         }
         let failed = match self.kv.write(&batch.changes, durability) {
             Err(failed @ Error::ConditionFailed { .. }) => failed,
             written => return written,
         };
-        // The engine reports the first condition that does not hold. A deletion of the namespace explains the others.
+        // The engine reports the first condition that does not hold. A deletion of the namespace explains the others,
+        // and so does another owner.
         for namespace in batch.live {
             if !self.is_live(namespace.id)? {
                 return Err(Error::NamespaceGone(namespace));
+            }
+            if !self.is_held(namespace.id)? {
+                self.fences.drop_hold(namespace.id);
+                return Err(Error::NotOwner(namespace));
             }
         }
         Err(failed)
@@ -91,10 +101,10 @@ impl RecordBatch<'_> {
         self.live.push(namespace);
     }
 
-    /// Records an id that the batch assigns, for [`Store::newest_id`].
-    pub(super) fn assign_id(&mut self, id: Ulid) {
-        // An id sorts after none.
-        self.newest_id = self.newest_id.max(Some(id));
+    /// Records an id that the batch assigns in a namespace, for [`Store::newest_id`].
+    pub(super) fn assign_id(&mut self, namespace: NamespaceId, id: Ulid) {
+        let newest = self.newest_ids.entry(namespace).or_insert(id);
+        *newest = id.max(*newest);
     }
 
     /// Writes a record whose key must be absent.
@@ -288,10 +298,13 @@ mod tests {
     #[test]
     fn a_batch_records_the_greatest_id_that_it_assigns() {
         let store = store();
+        let [first, second] = [1u128, 2].map(|id| NamespaceId::new(Ulid::from(id)));
         let mut batch = store.batch();
-        batch.assign_id(Ulid::from(7u128));
-        batch.assign_id(Ulid::from(3u128));
+        batch.assign_id(first, Ulid::from(7u128));
+        batch.assign_id(first, Ulid::from(3u128));
+        batch.assign_id(second, Ulid::from(5u128));
         store.commit(batch).expect("writes");
         assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(7u128)));
+        assert_eq!(store.newest_id_of(second).expect("reads"), Some(Ulid::from(5u128)));
     }
 }

@@ -131,7 +131,7 @@ impl RecordBatch<'_> {
         self.require_live_key(record.namespace_key());
         self.create(Column::Conversations, &conversation_key(&record.account, record.id), record)?;
         self.changes.put(Column::ConversationsByNamespace, key(record.namespace_id, &record.id.to_bytes()), "");
-        self.assign_id(record.id);
+        self.assign_id(record.namespace_id, record.id);
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl RecordBatch<'_> {
         self.replace(Column::Conversations, &conversation_key(&record.account, record.id), stored, record)?;
         for message in added {
             self.changes.put(Column::Messages, message_key(record.id, message.id), encode(message)?);
-            self.assign_id(message.id);
+            self.assign_id(record.namespace_id, message.id);
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ impl RecordBatch<'_> {
         let id = record.id.to_bytes();
         self.changes.put(Column::Media, id, encode(record)?);
         self.changes.put(Column::MediaByNamespace, key(record.namespace_id, &id), "");
-        self.assign_id(record.id);
+        self.assign_id(record.namespace_id, record.id);
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ mod migration;
 mod models;
 mod namespaces;
 mod opening;
+pub mod ownership;
 mod queue;
 mod queue_entry;
 mod secrets;

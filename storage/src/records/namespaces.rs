@@ -202,6 +202,7 @@ impl Store {
         self.remove_media(removal.id)?;
         self.drop_dead_letters_of(&removal.account, removal.id)?;
         let mut batch = Batch::new();
+        self.keep_newest_id(&mut batch, removal.id)?;
         for column in Column::BY_NAMESPACE {
             batch.delete_prefix(*column, removal.id.to_bytes().to_vec());
         }

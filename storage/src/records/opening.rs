@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use ulid::Ulid;
 
 use super::migration::migrate;
+use super::ownership::Fences;
 use super::store::{DATA_FORMAT, FORMAT_KEY, Store};
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, Engine, EngineMemory, MemoryEngine, RocksEngine};
@@ -26,14 +26,8 @@ impl Store {
     /// The errors of [`Store::open`].
     pub fn open_with_memory(path: &Path, memory: EngineMemory) -> Result<Self> {
         let engine = Arc::new(RocksEngine::open_with_memory(path, memory)?);
-        let store = Self::over(engine.clone());
-        let found = match store.kv.get(Column::Meta, FORMAT_KEY)? {
-            None => DATA_FORMAT,
-            Some(bytes) => {
-                let bytes = bytes.try_into().map_err(|_| Error::corrupt("data format", "not 4 bytes"))?;
-                u32::from_le_bytes(bytes)
-            }
-        };
+        let store = Self::over(engine.clone(), Fences::Alone);
+        let found = store.format()?.unwrap_or(DATA_FORMAT);
         if found > DATA_FORMAT {
             return Err(Error::NewerFormat { found, known: DATA_FORMAT });
         }
@@ -45,19 +39,44 @@ impl Store {
         for family in engine.legacy_families() {
             engine.drop_legacy(&family)?;
         }
-        *store.newest_id.lock() = store.newest_id()?.unwrap_or(Ulid::nil());
         Ok(store)
     }
 
     /// Creates a store in memory, for tests. It has no files, so [`Store::checkpoint`] fails.
     pub fn in_memory() -> Result<Self> {
-        let store = Self::over(Arc::new(MemoryEngine::new()));
+        let store = Self::over(Arc::new(MemoryEngine::new()), Fences::Alone);
         store.record_format()?;
         Ok(store)
     }
 
-    fn over(kv: Arc<dyn Engine>) -> Self {
-        Self { kv, newest_id: Mutex::new(Ulid::nil()) }
+    /// Opens the database of an engine that several processes share. Nothing is claimed yet, so only batches without a
+    /// namespace can be written.
+    ///
+    /// # Errors
+    /// [`Error::NewerFormat`] if a later version wrote the database, [`Error::Corrupt`] if an earlier one did.
+    pub fn open_shared(engine: Arc<dyn Engine>) -> Result<Self> {
+        let store = Self::over(engine, Fences::shared());
+        match store.format()? {
+            None => store.record_format()?,
+            Some(found) if found > DATA_FORMAT => return Err(Error::NewerFormat { found, known: DATA_FORMAT }),
+            Some(found) if found < DATA_FORMAT => {
+                let reason = format!("shared databases begin with format {DATA_FORMAT}");
+                return Err(Error::corrupt(format!("data format {found}"), reason));
+            }
+            Some(_) => {}
+        }
+        Ok(store)
+    }
+
+    fn over(kv: Arc<dyn Engine>, fences: Fences) -> Self {
+        Self { kv, newest_ids: Mutex::default(), fences }
+    }
+
+    /// Returns the format of the database. `None` if it is new.
+    fn format(&self) -> Result<Option<u32>> {
+        let Some(bytes) = self.kv.get(Column::Meta, FORMAT_KEY)? else { return Ok(None) };
+        let bytes = bytes.try_into().map_err(|_| Error::corrupt("data format", "not 4 bytes"))?;
+        Ok(Some(u32::from_le_bytes(bytes)))
     }
 
     /// Records the format of this build in a new database.

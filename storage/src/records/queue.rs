@@ -6,6 +6,8 @@
 //! id, so they are deleted with the namespace and its successor never sees them. An entry that cannot be decoded is set
 //! aside in [`Column::Unreadable`], and the others are processed.
 
+use std::collections::HashMap;
+
 use super::batch::RecordBatch;
 use super::dead_letters::DeadLetter;
 use super::dedup::{Dedup, Enqueued, FingerprintSubject};
@@ -13,7 +15,7 @@ use super::queue_entry::{self, QueueEntry, queue_key, queue_prefix};
 use super::store::{Store, decode};
 use super::writes;
 use crate::error::Result;
-use crate::identity::{MessageId, NamespaceKey};
+use crate::identity::{MessageId, NamespaceId, NamespaceKey};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
 
@@ -45,7 +47,7 @@ impl RecordBatch<'_> {
         queue_entry::put(&mut self.changes, entry)?;
         writes::put_record(&mut self.changes, entry)?;
         self.record_dedup(entry, dedup, subjects)?;
-        self.assign_id(entry.id.into());
+        self.assign_id(entry.namespace_id, entry.id.into());
         Ok(Enqueued::Accepted(entry.id))
     }
 }
@@ -95,6 +97,22 @@ impl Store {
             entries.extend(decode::<QueueEntry>(Column::Queue, &value).ok());
         }
         Ok(entries)
+    }
+
+    /// Returns the id of the oldest queued entry of each namespace that has one. Takes one lookup for each of them.
+    pub fn oldest_queued(&self) -> Result<HashMap<NamespaceId, MessageId>> {
+        let mut oldest = HashMap::new();
+        let mut after: Option<Vec<u8>> = None;
+        while let Some((key, _)) = self.kv.scan(Column::Queue, b"", after.as_deref(), 1)?.pop() {
+            let Some((prefix, namespace, id)) = split_key(&key) else {
+                after = Some(key);
+                continue;
+            };
+            oldest.insert(namespace, id);
+            // Sorts after the keys of all entries of the namespace.
+            after = Some([prefix, &[0xff; 17]].concat());
+        }
+        Ok(oldest)
     }
 
     /// Whether an entry is in the queue.
@@ -148,6 +166,14 @@ impl Store {
     }
 }
 
+/// Splits the key of an entry into the prefix of its namespace, the id of the namespace and its own id. `None` if the key
+/// has another form.
+fn split_key(key: &[u8]) -> Option<(&[u8], NamespaceId, MessageId)> {
+    let (prefix, id) = key.split_last_chunk()?;
+    let namespace: &[u8; 16] = prefix.last_chunk()?;
+    Some((prefix, NamespaceId::at_start_of(namespace)?, MessageId::from_bytes(*id)))
+}
+
 /// The key of an entry of a namespace.
 fn key_of(namespace: &NamespaceKey, id: MessageId) -> Vec<u8> {
     queue_key(&namespace.account, namespace.id, id)
@@ -160,7 +186,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::identity::{AccountId, NamespaceId, NamespaceName};
-    use crate::records::{Conversation, Meter, NamespaceRecord, QueuedWork, UsageRecord};
+    use crate::records::{Acknowledgement, Conversation, Meter, NamespaceRecord, QueuedWork, UsageRecord};
 
     fn message(id: u128) -> MessageId {
         MessageId::from(Ulid::from(id))
@@ -177,8 +203,12 @@ mod tests {
     }
 
     fn namespace(store: &Store, id: u128) -> NamespaceRecord {
-        let wanted =
-            NamespaceRecord::new(&AccountId::default(), &NamespaceName::default(), NamespaceId::new(Ulid::from(id)), 0);
+        namespace_named(store, "default", id)
+    }
+
+    fn namespace_named(store: &Store, name: &str, id: u128) -> NamespaceRecord {
+        let name = NamespaceName::new(name).expect("a name");
+        let wanted = NamespaceRecord::new(&AccountId::default(), &name, NamespaceId::new(Ulid::from(id)), 0);
         store.create_namespace(&wanted).expect("creates").0
     }
 
@@ -256,6 +286,40 @@ mod tests {
         let subjects = [FingerprintSubject::term("mole")];
         try_enqueue(&store, &home, &forget, Dedup::Off, &subjects).expect("enqueues");
         assert!(!teach(9, "a", "pier") && teach(10, "c", "mole"), "only the forgotten term may be taught again");
+    }
+
+    #[test]
+    fn a_path_write_is_kept_while_an_older_entry_of_its_namespace_is_queued() {
+        let store = Store::in_memory().expect("creates");
+        let (waiting, idle) = (namespace(&store, 1), namespace_named(&store, "idle", 2));
+        enqueue(&store, &waiting, &entry(5, 0, &waiting));
+        for home in [&waiting, &idle] {
+            let path_writes = [("facts/a.md", message(4)), ("facts/b.md", message(6))];
+            let path_writes = path_writes.map(|(path, id)| (path.to_owned(), id));
+            store
+                .acknowledge(&Acknowledgement { path_writes: &path_writes, ..Acknowledgement::new(home) })
+                .expect("writes");
+        }
+        assert_eq!(store.oldest_queued().expect("reads"), HashMap::from([(waiting.id, message(5))]));
+        assert_eq!(store.purge_path_writes().expect("purges"), 3);
+        assert_eq!(store.newest_path_write(waiting.id, "facts/a.md").expect("reads"), None);
+        assert_eq!(store.newest_path_write(waiting.id, "facts/b.md").expect("reads"), Some(message(6)));
+        assert!(!store.has_path_writes(idle.id).expect("reads"));
+    }
+
+    #[test]
+    fn the_newest_id_stays_when_its_namespace_is_deleted() {
+        let store = Store::in_memory().expect("creates");
+        let (home, other) = (namespace(&store, 1), namespace_named(&store, "other", 2));
+        enqueue(&store, &other, &entry(3, 0, &other));
+        enqueue(&store, &home, &entry(7, 0, &home));
+        assert!(store.retire_namespace(&home).expect("deletes"));
+        for removal in store.pending_removals().expect("lists") {
+            store.remove_records(&removal).expect("removes");
+        }
+        assert_eq!(store.newest_id_of(home.id).expect("reads"), None);
+        assert_eq!(store.newest_id_of(other.id).expect("reads"), Some(Ulid::from(3u128)));
+        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(7u128)));
     }
 
     #[test]

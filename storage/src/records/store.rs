@@ -1,5 +1,6 @@
 //! The open database: its format, its counters and secrets, and the encoding of a record.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
+use super::ownership::Fences;
 use crate::error::{Error, Result};
+use crate::identity::NamespaceId;
 use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};
 
 /// The first byte of every record's value.
@@ -20,7 +23,8 @@ pub const DATA_FORMAT_OLDEST: u32 = 1;
 
 /// Key in [`Column::Meta`]: the format of the data directory.
 pub(super) const FORMAT_KEY: &[u8] = b"format";
-/// Key in [`Column::Meta`]: the greatest id assigned so far.
+/// Key in [`Column::Meta`]: the greatest id that was assigned in a deleted namespace, or before ids were recorded by
+/// namespace.
 pub(super) const NEWEST_ID_KEY: &[u8] = b"newest-id";
 /// Key in [`Column::Meta`]: the total running time of services.
 pub(super) const RUNNING_KEY: &[u8] = b"running-ms";
@@ -30,24 +34,56 @@ pub(super) const DIRECTORIES_KEY: &[u8] = b"directories";
 /// The open database of a data directory.
 pub struct Store {
     pub(super) kv: Arc<dyn Engine>,
-    /// The greatest id recorded so far, see [`Store::newest_id`].
-    pub(super) newest_id: Mutex<Ulid>,
+    /// The greatest id that this process recorded in each namespace, see [`Store::newest_id`].
+    pub(super) newest_ids: Mutex<HashMap<NamespaceId, Ulid>>,
+    /// What batches expect of the owners of their namespaces.
+    pub(super) fences: Fences,
 }
 
 impl Store {
-    /// The greatest id assigned so far. The batch that writes a record also records its id. Of two concurrent batches
-    /// the later one may record the smaller id, so new ids should begin one second after this one.
+    /// The greatest id assigned so far. The batch that writes a record also records its id, for the namespace: one record
+    /// for all would make several nodes wait for each other. Of two concurrent batches the later one may record the
+    /// smaller id, so new ids should begin one second after this one.
     pub fn newest_id(&self) -> Result<Option<Ulid>> {
-        let Some(bytes) = self.kv.get(Column::Meta, NEWEST_ID_KEY)? else { return Ok(None) };
-        let bytes = bytes.try_into().map_err(|_| Error::corrupt("newest id", "not 16 bytes"))?;
-        Ok(Some(Ulid::from_bytes(bytes)))
+        let mut newest = self.stored_id(Column::Meta, NEWEST_ID_KEY)?;
+        for entry in self.kv.read_all(Column::NewestIds) {
+            // An id sorts after none.
+            newest = newest.max(Some(decode_id(&entry?.1)?));
+        }
+        Ok(newest)
+    }
+
+    /// The greatest id assigned in a namespace, as [`Self::newest_id`]. `None` if it has none, or only ids from before
+    /// they were recorded by namespace.
+    pub fn newest_id_of(&self, namespace: NamespaceId) -> Result<Option<Ulid>> {
+        self.stored_id(Column::NewestIds, &namespace.to_bytes())
+    }
+
+    /// Keeps the greatest id of a namespace whose records are deleted by the batch, since ids must not go back.
+    pub(super) fn keep_newest_id(&self, batch: &mut Batch, namespace: NamespaceId) -> Result<()> {
+        self.newest_ids.lock().remove(&namespace);
+        let kept = self.stored_id(Column::Meta, NEWEST_ID_KEY)?;
+        if let Some(newest) = self.newest_id_of(namespace)?
+            && kept < Some(newest)
+        {
+            batch.put(Column::Meta, NEWEST_ID_KEY, newest.to_bytes());
+        }
+        Ok(())
+    }
+
+    fn stored_id(&self, column: Column, key: &[u8]) -> Result<Option<Ulid>> {
+        match self.kv.get(column, key)? {
+            Some(bytes) => Ok(Some(decode_id(&bytes)?)),
+            None => Ok(None),
+        }
     }
 
     /// Adds the assignment of an id to a batch.
-    pub(super) fn record_id(&self, batch: &mut Batch, id: Ulid) {
-        let mut newest = self.newest_id.lock();
+    pub(super) fn record_id(&self, batch: &mut Batch, namespace: NamespaceId, id: Ulid) {
+        let mut newest_ids = self.newest_ids.lock();
+        let newest = newest_ids.entry(namespace).or_insert(id);
         *newest = id.max(*newest);
-        batch.put(Column::Meta, NEWEST_ID_KEY, newest.to_bytes());
+        batch.put(Column::NewestIds, namespace.to_bytes(), newest.to_bytes());
     }
 
     /// The last recorded total running time of services on this data directory, in milliseconds.
@@ -135,6 +171,11 @@ impl Store {
             None => Ok(None),
         }
     }
+}
+
+fn decode_id(bytes: &[u8]) -> Result<Ulid> {
+    let bytes = bytes.try_into().map_err(|_| Error::corrupt("newest id", "not 16 bytes"))?;
+    Ok(Ulid::from_bytes(bytes))
 }
 
 /// Whether a value has the form of the column's values: raw bytes, nothing, or a record.

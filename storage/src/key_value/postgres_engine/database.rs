@@ -1,0 +1,152 @@
+//! The open database: the calls of the interface.
+
+use std::path::Path;
+
+use super::connections::Connections;
+use super::deadline::Deadline;
+use super::errors::convert;
+use super::read::Query;
+use super::sync::Syncs;
+use super::write::Transaction;
+use crate::call_threads::CallThreads;
+use crate::error::{Error, Result};
+use crate::key_value::{Batch, Column, ColumnPrefix, Durability, Engine, EngineStats, KeyValuePair, OpenGeneration};
+
+/// Threads that exchange messages with the server. The calls wait for them on threads of their own.
+const THREADS: usize = 2;
+/// Size of the table with its index, and of what it stores elsewhere. A server of another make may not have the function.
+const SIZE: &str = "SELECT pg_total_relation_size('cuebase_kv')";
+
+/// A database in a PostgreSQL server. Several processes may have it open.
+///
+/// The calls block the calling thread until the server answers, for at most ten seconds. They wait for a server that
+/// cannot be reached, as during a fail-over, and repeat reads, and writes whose commit was not sent.
+pub struct PostgresEngine {
+    threads: CallThreads,
+    connections: Connections,
+    syncs: Syncs,
+}
+
+impl PostgresEngine {
+    /// Connects to the server and creates the tables that are missing.
+    ///
+    /// `url` has the form `postgres://user:password@host:port/database`, with several hosts separated by commas, or
+    /// that of libpq's connection strings. The connection uses TLS if the server offers it; `sslmode=require` insists
+    /// on it, `sslmode=disable` does without. Certificates are always verified. `process` is a name that no other
+    /// process with this database has.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the URL has another form. [`Error::Engine`] if the server cannot be reached within ten
+    /// seconds or refuses the user.
+    pub fn open(url: &str, process: &str) -> Result<Self> {
+        let connections = Connections::prepare(url, process.to_owned())?;
+        let threads = CallThreads::start("postgres", THREADS)?;
+        let opened = connections.clone();
+        let syncs = threads.call(async move { Syncs::start(&opened).await })?;
+        Ok(Self { threads, connections, syncs })
+    }
+
+    fn entries(&self, query: Query) -> Result<Vec<KeyValuePair>> {
+        let connections = self.connections.clone();
+        self.threads.call(async move {
+            let deadline = Deadline::of_call();
+            deadline.limit(query.entries(&connections, deadline)).await
+        })
+    }
+}
+
+impl Engine for PostgresEngine {
+    fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let entries = self.entries(Query::get(column, key))?;
+        Ok(entries.into_iter().next().map(|(_, value)| value))
+    }
+
+    fn scan(&self, column: Column, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<KeyValuePair>> {
+        self.entries(Query::forward(column, prefix, after, Some(limit)))
+    }
+
+    fn scan_back(
+        &self,
+        column: Column,
+        prefix: &[u8],
+        before: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<KeyValuePair>> {
+        self.entries(Query::backward(column, prefix, before, Some(limit)))
+    }
+
+    /// The server verifies what it reads, if its data checksums are on.
+    fn read_page(&self, column: Column, after: Option<&[u8]>) -> Result<Vec<KeyValuePair>> {
+        let connections = self.connections.clone();
+        let query = Query::forward(column, b"", after, None);
+        self.threads.call(async move {
+            let deadline = Deadline::of_call();
+            deadline.limit(query.page(&connections, deadline)).await
+        })
+    }
+
+    /// A batch whose commit was not answered may have been applied, in whole.
+    fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
+        let transaction = Transaction::new(batch, durability);
+        let connections = self.connections.clone();
+        self.threads.call(async move {
+            let deadline = Deadline::of_call();
+            deadline.limit(transaction.run(&connections, deadline)).await
+        })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.sync_since(self.syncs.last_generation())
+    }
+
+    fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
+        let syncs = self.syncs.clone();
+        self.threads.call(async move { Deadline::of_call().limit(syncs.sync(generation)).await })
+    }
+
+    fn generation(&self) -> OpenGeneration {
+        // A loss that was not noticed yet makes the sync of the caller's writes fail.
+        if !self.syncs.is_lost() {
+            return self.syncs.last_generation();
+        }
+        let syncs = self.syncs.clone();
+        let opened = self.threads.call(async move { Deadline::of_call().limit(syncs.generation()).await });
+        // If the connection cannot be opened, the caller's writes fail too.
+        opened.unwrap_or_else(|_| self.syncs.last_generation())
+    }
+
+    /// The size of the table. The server reports nothing about its memory and its upkeep here.
+    fn stats(&self) -> EngineStats {
+        let connections = self.connections.clone();
+        let measured = self.threads.call(async move { Deadline::of_call().limit(table_bytes(&connections)).await });
+        EngineStats { disk_bytes: measured.unwrap_or(0), memory_bytes: 0, compactions_pending: 0 }
+    }
+
+    /// Writes nothing.
+    ///
+    /// # Errors
+    /// Always [`Error::Engine`], without a trouble of the disk.
+    fn checkpoint(&self, _folder: &Path) -> Result<()> {
+        Err(Error::Engine { trouble: None, source: "the records are in a database server, not in files".into() })
+    }
+
+    /// Lets the server reuse the space of deleted rows. Their bytes stay in its files until then, in its write-ahead
+    /// log and its backups for as long as these are kept, and on its standbys.
+    fn purge_deleted(&self, _prefixes: &[ColumnPrefix]) -> Result<()> {
+        let connections = self.connections.clone();
+        self.threads.call(async move {
+            let lease = connections.lend().await?;
+            lease.client()?.batch_execute("VACUUM cuebase_kv").await.map_err(convert)?;
+            lease.give_back();
+            Ok(())
+        })
+    }
+}
+
+async fn table_bytes(connections: &Connections) -> Result<u64> {
+    let lease = connections.lend().await?;
+    let row = lease.client()?.query_one(SIZE, &[]).await.map_err(convert)?;
+    lease.give_back();
+    let bytes: i64 = row.try_get(0).map_err(convert)?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}

@@ -1,0 +1,25 @@
+//! The engine that stores its keys in a PostgreSQL server, so that several processes can share them.
+//!
+//! Start with [`database`], which answers the calls of the interface. [`read`] and [`write`] are their statements.
+//! [`connections`] opens and lends connections, [`schema`] creates the tables. [`sync`] makes buffered writes durable and
+//! detects a server that lost some. [`deadline`] bounds how long a call waits and repeats, and [`errors`] converts the
+//! errors of the client library.
+//!
+//! All keys are in one table, ordered by column and key. The statements use what servers with PostgreSQL's protocol have
+//! in common: row locks, `INSERT … ON CONFLICT` and arrays, but no advisory locks, notifications or sequences.
+
+mod connections;
+mod database;
+mod deadline;
+mod errors;
+mod read;
+mod schema;
+mod sync;
+mod write;
+
+pub use database::PostgresEngine;
+
+#[cfg(test)]
+pub(crate) mod test_database;
+#[cfg(test)]
+mod tests;

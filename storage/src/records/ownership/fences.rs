@@ -1,0 +1,80 @@
+//! What a batch expects of the owner records of its namespaces.
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+
+use crate::error::{Error, Result};
+use crate::identity::{NamespaceId, NamespaceKey};
+use crate::key_value::{Batch, Column};
+
+/// Under which claims this process may change namespaces.
+pub(crate) enum Fences {
+    /// The process is the only one with the database. Batches expect nothing.
+    Alone,
+    /// The process shares the database. The owner records of the namespaces that it claimed, as they are stored.
+    Shared(RwLock<HashMap<NamespaceId, Vec<u8>>>),
+}
+
+/// What a process holds of a namespace.
+pub(super) enum Held {
+    /// Everything, as nobody else has the database.
+    All,
+    /// The namespace, under this owner record.
+    Under(Vec<u8>),
+    /// Not this namespace.
+    Nothing,
+}
+
+impl Fences {
+    /// The fences of a process that shares the database and has claimed nothing.
+    pub(crate) fn shared() -> Self {
+        Self::Shared(RwLock::default())
+    }
+
+    /// What this process holds of a namespace, as far as it knows.
+    pub(super) fn record(&self, namespace: NamespaceId) -> Held {
+        let Self::Shared(held) = self else { return Held::All };
+        match held.read().get(&namespace) {
+            Some(record) => Held::Under(record.clone()),
+            None => Held::Nothing,
+        }
+    }
+
+    /// Makes a batch expect that this process still owns a namespace.
+    ///
+    /// # Errors
+    /// [`Error::NotOwner`] if it does not own the namespace as far as it knows.
+    pub(crate) fn expect_held(&self, batch: &mut Batch, namespace: &NamespaceKey) -> Result<()> {
+        match self.record(namespace.id) {
+            Held::All => Ok(()),
+            Held::Under(record) => {
+                batch.expect(Column::Owners, namespace.id.to_bytes(), Some(record));
+                Ok(())
+            }
+            Held::Nothing => Err(Error::NotOwner(namespace.clone())),
+        }
+    }
+
+    /// Remembers a claim.
+    pub(super) fn hold(&self, namespace: NamespaceId, record: Vec<u8>) {
+        if let Self::Shared(held) = self {
+            held.write().insert(namespace, record);
+        }
+    }
+
+    /// Forgets a claim, whose record is returned.
+    pub(crate) fn drop_hold(&self, namespace: NamespaceId) -> Option<Vec<u8>> {
+        match self {
+            Self::Alone => None,
+            Self::Shared(held) => held.write().remove(&namespace),
+        }
+    }
+
+    /// Forgets all claims.
+    pub(super) fn drop_all(&self) {
+        if let Self::Shared(held) = self {
+            held.write().clear();
+        }
+    }
+}
