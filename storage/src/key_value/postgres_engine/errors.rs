@@ -1,15 +1,38 @@
 //! Conversion of the client library's errors.
 
+use std::error::Error as StdError;
+use std::fmt;
+
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{DiskTrouble, Error};
 
+/// An error of the client library. Its text has the code and the message of the server. The server's detail is left out,
+/// because it quotes keys, which may contain text of clients.
+#[derive(Debug)]
+struct DatabaseError(tokio_postgres::Error);
+
+impl StdError for DatabaseError {}
+
+impl fmt::Display for DatabaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(refusal) = self.0.as_db_error() {
+            return write!(f, "the database refuses: {} ({})", refusal.message(), refusal.code().code());
+        }
+        write!(f, "the database cannot be reached: {}", self.0)?;
+        let mut next = self.0.source();
+        while let Some(source) = next {
+            write!(f, ": {source}")?;
+            next = source.source();
+        }
+        Ok(())
+    }
+}
+
 /// Converts an error of a statement.
 pub(super) fn convert(error: tokio_postgres::Error) -> Error {
-    let trouble = trouble_of(&error);
-    let source = describe(&error).into();
-    Error::Engine { trouble, source }
+    Error::Engine { trouble: trouble_of(&error), source: Box::new(DatabaseError(error)) }
 }
 
 /// Converts an error of opening a connection.
@@ -56,22 +79,5 @@ fn trouble_of(error: &tokio_postgres::Error) -> Option<DiskTrouble> {
         Some(&SqlState::DISK_FULL) => Some(DiskTrouble::Full),
         Some(&SqlState::IO_ERROR) => Some(DiskTrouble::Failing),
         _ => None,
-    }
-}
-
-/// The error as text, with the code and the message of the server. The server's detail is left out, because it quotes
-/// keys, which may contain text of clients.
-fn describe(error: &tokio_postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(refusal) => format!("the database refuses: {} ({})", refusal.message(), refusal.code().code()),
-        None => {
-            let mut text = format!("the database cannot be reached: {error}");
-            let mut next = std::error::Error::source(error);
-            while let Some(source) = next {
-                text.push_str(&format!(": {source}"));
-                next = source.source();
-            }
-            text
-        }
     }
 }

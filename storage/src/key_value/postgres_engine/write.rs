@@ -46,6 +46,9 @@ const DELETE: &str = "DELETE FROM cuebase_kv kv USING unnest($1::text[], $2::byt
 /// A key of any column, ordered as the table is.
 type ColumnKey = (&'static str, Vec<u8>);
 
+/// A key as the server returns it.
+type StoredKey = (String, Vec<u8>);
+
 /// A batch in the form of the statements.
 pub(super) struct Transaction {
     durability: Durability,
@@ -339,7 +342,7 @@ impl Entries {
 }
 
 /// The key and value of a row that was locked or inserted.
-fn entry_of(row: &Row) -> Result<((String, Vec<u8>), Vec<u8>)> {
+fn entry_of(row: &Row) -> Result<(StoredKey, Vec<u8>)> {
     let family = row.try_get(0).map_err(convert)?;
     let key = row.try_get(1).map_err(convert)?;
     let value = row.try_get(2).map_err(convert)?;
