@@ -57,6 +57,13 @@ HAS_VISIBLE_FOCUS = """() => {
     const isMarked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
     return isMarked || document.activeElement.matches("h1, .node");
 }"""
+# Returns whether an element has the focus and keeps it for two frames. On a busy machine a key that was sent before may
+# still be on its way.
+HAS_FOCUS = """async element => {
+    if (element !== document.activeElement) return false;
+    await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    return element === document.activeElement;
+}"""
 # Longer than the way through any view of the tests.
 TABS_MAX = 200
 
@@ -65,7 +72,7 @@ def tab_to(page: Page, target: Locator, key: str = "Tab"):
     """Goes to an element with the key, which moves the focus by one. The focus must be visible there."""
     expect(target).to_be_visible()
     for _ in range(TABS_MAX):
-        if target.evaluate("element => element === document.activeElement"):
+        if target.evaluate(HAS_FOCUS):
             assert page.evaluate(HAS_VISIBLE_FOCUS), "the focus is not visible"
             return
         page.keyboard.press(key)

@@ -139,6 +139,7 @@ def test_a_memory_is_edited_previewed_and_guarded(namespace, signed_in):
 def test_an_edit_is_discarded(namespace, signed_in):
     page = signed_in(f"/n/{namespace}/memory/facts/x/one.md")
     press(page, "Edit")
+    expect(page.get_by_label("Content")).to_be_focused()
     page.keyboard.type("Changed. ")
     press(page, "Cancel")
     tab_to(page, button(page, "Discard the changes"))
