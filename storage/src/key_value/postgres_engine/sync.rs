@@ -4,9 +4,13 @@
 //! commit that waits for them covers all writes before it. That holds for writes to the same server only: a standby that
 //! took its place may lack them.
 //!
-//! All syncs of a process therefore use one connection, which is opened before the writes that it is to cover. While it
-//! lasts, the server is the one that received these writes: every other connection is lent only to a server that has the
-//! token which this connection wrote. When it is lost, the generation changes, and a sync for the former generation fails.
+//! All syncs of a process therefore use one connection, which is opened before the writes that it is to cover. When it is
+//! lost, the generation changes, and a sync for the former generation fails. The connection writes a token. Every other
+//! connection is lent only to a server that has the token, so never to a former primary.
+//!
+//! A promoted standby has the token too, while this connection may still lead to the primary before it. A sync there does
+//! not succeed, because it waits for the standby. That needs a synchronous standby: without one, writes that were
+//! acknowledged may be lost in a fail-over anyway.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
