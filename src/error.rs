@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use cuebase_storage::NamespaceKey;
 use cuebase_storage::error::DiskTrouble;
 
 use crate::documents::error::DocumentError;
@@ -46,6 +47,16 @@ pub enum Error {
     /// queued writes of a deleted namespace can be dropped.
     #[error("the namespace was deleted in the meantime")]
     NamespaceGone,
+    /// This node does not own the namespace, as far as it knows. Nothing has changed. The server claims the namespace, or
+    /// forwards the request to the owner.
+    #[error("the namespace has another owner: try again")]
+    NotOwner(NamespaceKey),
+    /// Another node owns the namespace. Nothing has changed.
+    #[error("another node, {address}, owns the namespace: try again")]
+    Elsewhere {
+        /// The address of that node for other nodes.
+        address: String,
+    },
     /// The input exceeds a size limit.
     #[error("{message}")]
     TooLarge {
@@ -151,6 +162,7 @@ impl Error {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Disk { trouble, .. } => *trouble != DiskTrouble::Failing,
+            Self::NotOwner(_) | Self::Elsewhere { .. } => true,
             Self::Unavailable { code, .. } => *code == ErrorCode::BackupInProgress,
             Self::InNamespace { error, .. } => error.is_temporary(),
             _ => false,
@@ -169,7 +181,7 @@ impl Error {
             Self::NamespaceGone => ErrorCode::NamespaceNotFound,
             Self::PaymentRequired(_) => ErrorCode::PaymentRequired,
             Self::ModelOutage { .. } => ErrorCode::ModelUnavailable,
-            Self::Disk { .. } => ErrorCode::StorageUnavailable,
+            Self::Disk { .. } | Self::NotOwner(_) | Self::Elsewhere { .. } => ErrorCode::StorageUnavailable,
             Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged,
             Self::InNamespace { error, .. } => error.response_code(),
             // The response to a missing signature has no code.
@@ -191,6 +203,8 @@ impl Error {
             Self::Unauthenticated => "unauthenticated",
             Self::PaymentRequired(_) => ErrorCode::PaymentRequired.as_str(),
             Self::Disk { trouble, .. } => disk_message(*trouble),
+            Self::NotOwner(_) => "not_owner",
+            Self::Elsewhere { .. } => "owned_elsewhere",
             Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged.as_str(),
             Self::InNamespace { error, .. } => error.code(),
             Self::Damaged(_) => "records_damaged",
@@ -270,6 +284,7 @@ impl From<cuebase_storage::Error> for Error {
         match (&error, error.disk_trouble()) {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
             (cuebase_storage::Error::NamespaceGone(_), _) => Self::NamespaceGone,
+            (cuebase_storage::Error::NotOwner(namespace), _) => Self::NotOwner(namespace.clone()),
             // The reason may quote the client's input, which must not be in the log.
             (cuebase_storage::Error::Invalid { what, .. }, None) => Self::internal(format!("{what}: not valid")),
             (_, Some(trouble)) => Self::Disk { trouble, reason: error.to_string() },

@@ -16,6 +16,7 @@ pub mod billing;
 pub mod claims;
 pub mod cli;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod control;
 pub mod dashboard;

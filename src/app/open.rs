@@ -6,7 +6,8 @@ use super::App;
 use crate::accounts::Accounts;
 use crate::billing::PriceSource;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::cluster::{NodeParts, Ownership};
+use crate::config::{Config, StorageSettings};
 use crate::jobs::{JobComponents, JobParts, JobSettings, Jobs};
 use crate::memory_limit::MemoryPlan;
 use crate::namespace::disk_reserve::DiskReserve;
@@ -59,7 +60,8 @@ impl App {
         let reserve = Arc::new(DiskReserve::of(&config.data));
         let shared = SharedParts::open(config, &reserve, prices, clock)?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&shared.store), clock.clone())?);
-        let namespaces = Arc::new(NamespaceDirectory::new(&shared));
+        let ownership = Arc::new(join(config, &shared)?);
+        let namespaces = Arc::new(NamespaceDirectory::new(&shared, ownership));
         namespaces.rename_former_folders()?;
         namespaces.finish_removals();
         let intake = Arc::new(Intake::new(&shared));
@@ -101,8 +103,24 @@ impl App {
     ///
     /// If the disk refuses the sync.
     pub fn close(&self) -> anyhow::Result<()> {
-        self.inspector.sync()
+        self.inspector.sync()?;
+        self.namespaces.ownership().leave();
+        Ok(())
     }
+}
+
+/// Joins the nodes that share the storage, if it is shared.
+fn join(config: &Config, shared: &SharedParts) -> anyhow::Result<Ownership> {
+    let StorageSettings::Shared(settings) = &config.storage else { return Ok(Ownership::alone()) };
+    let parts = NodeParts {
+        store: Arc::clone(&shared.store),
+        namespaces: Arc::clone(&shared.namespaces),
+        queue: Arc::clone(&shared.queue),
+        pending: Arc::clone(&shared.pending),
+        backlog: Arc::clone(&shared.backlog),
+        ids: Arc::clone(&shared.ids),
+    };
+    Ownership::join(parts, settings.advertise.to_string())
 }
 
 /// Makes the part that searches, with one search thread per core.

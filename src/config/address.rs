@@ -35,6 +35,14 @@ impl ListenAddress {
         let port = port.parse().ok()?;
         if is_host(name) { Some(Self::Host { name: name.to_owned(), port }) } else { None }
     }
+
+    /// Returns the port.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Ip(address) => address.port(),
+            Self::Host { port, .. } => *port,
+        }
+    }
 }
 
 impl fmt::Display for ListenAddress {

@@ -28,6 +28,7 @@ mod resolved;
 mod secret;
 pub mod settings;
 mod spelling;
+mod storage;
 mod values;
 
 pub use address::ListenAddress;
@@ -42,4 +43,5 @@ pub use resolved::{AccessSettings, Config, Listeners};
 pub use secret::Secret;
 pub use settings::{BillingSettings, IngestionSettings, PaymentSettings, SETTINGS, ServerSettings, setting};
 pub use spelling::misspelt;
+pub use storage::{SharedStorageSettings, StorageSettings};
 pub use values::ResolvedValue;

@@ -12,10 +12,11 @@ use super::identity::IdentitySettings;
 use super::model::ModelSettings;
 use super::origin::Origin;
 use super::settings::{
-    BillingSettings, DashboardSettings, GeneralSettings, GitSettings, IdentityValues, IngestionSettings,
+    BillingSettings, ClusterValues, DashboardSettings, GeneralSettings, GitSettings, IdentityValues, IngestionSettings,
     MetricsSettings, ModelValues, PaymentSettings, PetsSettings, RateLimitSettings, RetrievalSettings, SETTINGS,
-    ServerSettings, TelemetrySettings,
+    ServerSettings, StorageValues, TelemetrySettings,
 };
+use super::storage::StorageSettings;
 use super::values::{ResolvedValue, Values, find};
 
 /// The resolved settings. Each group is a field: the value of `retrieval.concurrency` is `config.retrieval.concurrency`.
@@ -24,6 +25,8 @@ use super::values::{ResolvedValue, Values, find};
 pub struct Config {
     /// `data`: the data directory.
     pub data: PathBuf,
+    /// Where records, repositories and files are kept.
+    pub storage: StorageSettings,
     /// What listens at which address.
     pub listeners: Listeners,
     /// Limits and timeouts of the listeners.
@@ -112,14 +115,14 @@ impl Config {
             };
             origins.push(ResolvedValue { setting, value, origin });
         }
-        let config = Self::read(&Values::new(&origins))?;
+        let config = Self::read(&Values::new(&origins), &environment)?;
         config.payments.validate()?;
         mask_secrets(&mut origins);
         Ok(Self { origins, ..config })
     }
 
     /// Parses every setting. Leaves `origins` empty.
-    fn read(values: &Values<'_>) -> anyhow::Result<Self> {
+    fn read(values: &Values<'_>, environment: impl Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
         let GeneralSettings { data, listen } = GeneralSettings::read(values)?;
         let listeners = Listeners {
             api: listen,
@@ -131,6 +134,7 @@ impl Config {
         let rate_limit = RateLimitSettings::read(values)?;
         Ok(Self {
             data,
+            storage: StorageSettings::new(StorageValues::read(values)?, ClusterValues::read(values)?, environment)?,
             listeners,
             retrieval: RetrievalSettings::read(values)?,
             ingestion: IngestionSettings::read(values)?,

@@ -24,6 +24,7 @@ use super::plans::{PlanLimits, Rates, plan_limits, plan_name, rates};
 use super::precision::{Precision, precision};
 use super::provider::{ProviderChoice, products, provider};
 use super::secret::Secret;
+use super::storage::{EngineChoice, engine};
 use super::values::Values;
 
 /// Maximum number of ingestion workers. Each holds an extractor in memory.
@@ -40,6 +41,27 @@ settings! {
         /// Address of the API; port 0 selects a free port.
         "listen" = "127.0.0.1:8080" => listen: ListenAddress, address,
             option("listen", "ADDR", "Listen address of the API; port 0 selects a free port");
+    }
+
+    /// The place of the data as it is set: `storage.*`. `StorageSettings` holds the place that results.
+    storage: StorageValues {
+        /// Storage of records and repositories: rocksdb (in the data directory), or postgres (in a database and a bucket
+        /// that several nodes share).
+        "storage.engine" = "rocksdb" => engine: EngineChoice, engine;
+        /// URL of the PostgreSQL database for the engine postgres, for example postgres://user:password@host/cuebase.
+        "storage.postgres.url" = "" => postgres_url: Secret, secret, masked();
+        /// Bucket for the engine postgres, in the form s3://bucket or s3://bucket/prefix; endpoint, region and
+        /// credentials are read from AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+        "storage.bucket" = "" => bucket: Option<String>, optional(any_text);
+    }
+
+    /// Several nodes as they are set: `cluster.*`. `StorageSettings` holds what results.
+    cluster: ClusterValues {
+        /// Address of this node for other nodes with the same database, in the form host:port; required by the engine
+        /// postgres.
+        "cluster.advertise" = "" => advertise: Option<ListenAddress>, optional(address);
+        /// Listen address for requests of other nodes; by default all interfaces at the port of cluster.advertise.
+        "cluster.listen" = "" => listen: Option<ListenAddress>, optional(address);
     }
 
     /// The dashboard: `dashboard.*`.

@@ -8,6 +8,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey};
 
 use super::Jobs;
 use super::status::{JobState, JobStatus};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::metrics::{JobSample, Metrics, ServiceState};
 use crate::namespace::backlog::Progress;
@@ -22,6 +23,11 @@ impl Jobs {
             jobs.push(sample(&status));
         }
         self.components.metrics.text(&self.state()?, &jobs).map_err(Error::internal)
+    }
+
+    /// Returns the source of the time.
+    pub fn clock(&self) -> &Clock {
+        &self.components.clock
     }
 
     /// Returns the counters of the process.

@@ -93,6 +93,11 @@ impl Backlog {
         list
     }
 
+    /// Removes all namespaces that wait, when this process owns none any more.
+    pub fn clear(&self) {
+        self.state.lock().waiting.clear();
+    }
+
     /// Whether the thread must stop.
     pub fn is_stopping(&self) -> bool {
         self.state.lock().stopping

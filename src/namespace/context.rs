@@ -7,6 +7,7 @@ use cuebase_storage::Store;
 use super::backlog::Backlog;
 use super::ids::Ids;
 use super::pending::PendingPaths;
+use super::repository_home::RepositoryHome;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::model::Models;
@@ -27,6 +28,8 @@ pub struct NamespaceContext {
     pub(crate) ids: Arc<Ids>,
     /// The paths that queued writes are about.
     pub(crate) pending: Arc<PendingPaths>,
+    /// Where repositories are kept.
+    pub(crate) repositories: RepositoryHome,
     /// Whether ingested conversations are kept.
     pub(crate) sources: SourceRetention,
     /// The source of the time.

@@ -19,7 +19,7 @@ use super::open::Namespace;
 use super::sync;
 use super::write::WriteSource;
 use super::writer_state::WriterState;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl Namespace {
     /// Rewrites history and records without the selected text. The queue entry is then one of
@@ -29,9 +29,7 @@ impl Namespace {
     /// What was written to an erased path after the erasure was accepted is erased too.
     pub fn erase(&self, entry: &QueueEntry, selection: &ErasureSelection, now: Timestamp) -> Result<()> {
         let mut writer = self.writer.lock();
-        if self.retired.load(Ordering::SeqCst) {
-            return Err(Error::NamespaceGone);
-        }
+        self.require_open()?;
         self.recover(&mut writer)?;
         // From here on, the recorded head is that of git, and every commit has its revisions.
         self.record_head(&mut writer, WriteSource::Direct(None), WriteChanges::default(), now)?;
@@ -95,9 +93,7 @@ impl Namespace {
     /// repeated.
     pub fn remove_erased(&self) -> Result<()> {
         let mut writer = self.writer.lock();
-        if self.retired.load(Ordering::SeqCst) {
-            return Err(Error::NamespaceGone);
-        }
+        self.require_open()?;
         self.recover(&mut writer)?;
         self.remove_former(&mut writer)
     }
@@ -125,7 +121,7 @@ impl Namespace {
 
     /// Continues an erasure that failed after it moved the branch, so that the record fits the repository again.
     pub(super) fn continue_erasure(&self, writer: &mut WriterState) -> Result<()> {
-        writer.record = complete_interrupted(&self.context.store, self.repository.path(), writer.record.clone())?;
+        writer.record = complete_interrupted(&self.context, self.repository.path(), writer.record.clone())?;
         Ok(())
     }
 }

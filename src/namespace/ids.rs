@@ -42,6 +42,11 @@ impl Ids {
         Self { generator: Mutex::new(generator), orders, clock }
     }
 
+    /// Makes later ids sort after one that another process assigned.
+    pub fn raise(&self, recorded: Ulid) {
+        next_at(&mut self.generator.lock(), recorded.timestamp_ms() + MARGIN_MS);
+    }
+
     /// Returns an id for a namespace. It sorts after all earlier ones, and whoever held the ids of the namespace has
     /// written their records.
     pub fn fresh(&self, namespace: NamespaceId) -> Ulid {

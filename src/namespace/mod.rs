@@ -22,10 +22,12 @@ pub mod pending;
 pub mod plan;
 pub mod registry;
 pub mod report;
+pub mod repository_home;
 pub mod retention;
 pub mod write;
 
 mod compare;
+mod end;
 mod erase;
 mod erasure_plan;
 mod erasure_recovery;

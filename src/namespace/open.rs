@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::compare::differences;
 use super::context::NamespaceContext;
+use super::end::{End, EndState};
 use super::erasure_recovery::complete_interrupted;
 use super::heads;
 use super::sync;
@@ -47,7 +48,7 @@ pub struct Namespace {
     pub(super) repository: Repository,
     pub(super) context: NamespaceContext,
     pub(super) index_folder: PathBuf,
-    pub(super) retired: AtomicBool,
+    pub(super) end: EndState,
     /// Number of erasures since the namespace was opened. An index that was begun before one must not be used.
     pub(super) erasures: AtomicU64,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
@@ -67,8 +68,8 @@ impl Namespace {
         index_folder: &Path,
         context: NamespaceContext,
     ) -> Result<Self> {
-        let record = complete_interrupted(&context.store, repository_path, record)?;
-        let repository = sync::open_repository(repository_path, &record)?;
+        let record = complete_interrupted(&context, repository_path, record)?;
+        let repository = sync::open_repository(&context, repository_path, &record)?;
         let git = repository.writer()?;
         let unacknowledged = sync::unacknowledged(&repository, git.head(), &record)?;
         let index = sync::open_index(index_folder, &repository, git.head(), record.id, &context.models)?;
@@ -86,7 +87,7 @@ impl Namespace {
             repository,
             context,
             index_folder: index_folder.to_path_buf(),
-            retired: AtomicBool::new(false),
+            end: EndState::default(),
             erasures: AtomicU64::new(0),
             snapshot: index.published(),
             vocabulary: ArcSwap::from_pointee(vocabulary),
@@ -147,7 +148,7 @@ impl Namespace {
     /// Rebuilds the index from git, unless a newer index than that of the damaged snapshot is published already.
     pub(super) fn rebuild(&self, damaged: &Arc<Snapshot>) -> Result<()> {
         let mut writer = self.writer.lock();
-        if self.retired.load(Ordering::SeqCst) || !Arc::ptr_eq(damaged, &self.snapshot()) {
+        if self.end.is_set() || !Arc::ptr_eq(damaged, &self.snapshot()) {
             return Ok(());
         }
         let head = writer.index.head().map(heads::commit_at);
@@ -201,21 +202,30 @@ impl Namespace {
     /// Reads from the repository. An error caused by the namespace's deletion becomes [`Error::NamespaceGone`].
     pub fn read_git<T>(&self, read: impl FnOnce(&Repository) -> Result<T>) -> Result<T> {
         match read(&self.repository) {
-            Err(_) if self.is_retired_after_write() => Err(Error::NamespaceGone),
-            result => result,
+            Err(error) => {
+                // Waits for the current write.
+                let _writer = self.writer.lock();
+                self.require_open()?;
+                Err(error)
+            }
+            read => read,
         }
     }
 
-    /// Waits for the current write, and returns whether the namespace was deleted.
-    fn is_retired_after_write(&self) -> bool {
-        let _writer = self.writer.lock();
-        self.retired.load(Ordering::SeqCst)
+    /// Fails if the namespace was deleted or released.
+    pub(super) fn require_open(&self) -> Result<()> {
+        self.end.require_open(|| self.key())
     }
 
-    /// Waits for the current write and makes all later ones fail, because the namespace was deleted.
-    pub(super) fn retire(&self) {
+    /// Makes all later changes fail.
+    pub(super) fn end_writes(&self, end: End) {
+        self.end.set(end);
+    }
+
+    /// Makes all later changes fail, and waits for the current one.
+    pub(super) fn retire(&self, end: End) {
+        self.end.set(end);
         let _writer = self.writer.lock();
-        self.retired.store(true, Ordering::SeqCst);
     }
 
     /// Whether a message's commit is in git, and only its acknowledgement is missing.
@@ -232,7 +242,7 @@ impl Namespace {
     /// Joins packs to keep their number small. Called after a write is acknowledged, so that no caller waits for it.
     pub fn consolidate_packs(&self) -> Result<()> {
         let _writer = self.writer.lock();
-        if !self.retired.load(Ordering::SeqCst) {
+        if !self.end.is_set() {
             let began = Instant::now();
             self.repository.consolidate()?;
             self.context.metrics.record_step(Step::Pack, began.elapsed());
@@ -243,7 +253,7 @@ impl Namespace {
     /// Removes packs that [`Namespace::consolidate_packs`] replaced some time ago, also if no further write comes.
     pub(super) fn sweep(&self) -> Result<()> {
         let _writer = self.writer.lock();
-        if !self.retired.load(Ordering::SeqCst) {
+        if !self.end.is_set() {
             self.repository.remove_replaced_packs()?;
         }
         Ok(())

@@ -61,6 +61,11 @@ impl PendingPaths {
         self.by_namespace.lock().remove(&namespace);
     }
 
+    /// Removes all paths, when this process owns no namespace any more.
+    pub fn clear(&self) {
+        self.by_namespace.lock().clear();
+    }
+
     /// Whether a queued write is about a path.
     pub fn contains(&self, namespace: NamespaceId, path: &str) -> bool {
         let by_namespace = self.by_namespace.lock();

@@ -49,7 +49,7 @@ impl Namespace {
             }
             self.embed_memories(&waiting, vectors)?;
             let indexed = self.index_stored_vectors(vectors)?;
-            if indexed == 0 && !self.retired.load(Ordering::SeqCst) {
+            if indexed == 0 && !self.end.is_set() {
                 return Err(Error::internal("computed vectors were not stored"));
             }
             done += indexed;
@@ -78,7 +78,7 @@ impl Namespace {
     /// Puts the stored vectors of waiting memories into the index. Returns how many memories got theirs.
     fn index_stored_vectors(&self, vectors: &Vectors) -> Result<usize> {
         let mut writer = self.writer.lock();
-        if self.retired.load(Ordering::SeqCst) {
+        if self.end.is_set() {
             return Ok(0);
         }
         self.recover(&mut writer)?;
@@ -119,7 +119,7 @@ impl Namespace {
             sync::catch_up(&mut next, &self.repository, head, &lookup)?;
         }
         let mut writer = self.writer.lock();
-        if self.retired.load(Ordering::SeqCst) {
+        if self.end.is_set() {
             return Ok(true);
         }
         if self.erasures.load(Ordering::SeqCst) != erasures {
@@ -155,7 +155,7 @@ impl Namespace {
         }
         let all = memories.len();
         for (number, batch) in memories.chunks(BATCH_MEMORIES).enumerate() {
-            if self.context.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
+            if self.context.backlog.is_stopping() || self.end.is_set() {
                 return Ok(false);
             }
             self.embed_memories(batch, vectors)?;

@@ -18,6 +18,7 @@ use ulid::Ulid;
 
 use super::context::NamespaceContext;
 use super::disk_reserve::DiskReserve;
+use super::end::End;
 use super::erasure_reports::ErasureReports;
 use super::open::{Namespace, index_folders};
 use crate::config::Config;
@@ -124,7 +125,9 @@ impl Namespaces {
 
     /// Leases a namespace, and opens it if it is not open. Fails with [`Error::NamespaceGone`] if it was deleted,
     /// even if another one has its name now.
+    /// Fails with [`Error::NotOwner`] if this process does not own the namespace.
     pub fn lease_key(&self, key: &NamespaceKey) -> Result<Lease> {
+        self.context.store.require_owned(key)?;
         // Closing an index waits for its threads, so surplus namespaces are dropped last, and without the lock of the
         // list.
         let (slot, _closed) = self.claim_slot(key);
@@ -134,7 +137,13 @@ impl Namespaces {
             drop(opened);
             return Ok(Lease { namespace, cold: false, _slot: slot });
         }
+        let claim = self.context.store.current_claim(key)?;
         let namespace = Arc::new(self.open_namespace(key)?);
+        if self.context.store.current_claim(key)? != claim {
+            // What was opened may be older than the current claim.
+            namespace.retire(End::Released);
+            return Err(Error::NotOwner(key.clone()));
+        }
         *opened = Some(Arc::clone(&namespace));
         drop(opened);
         Ok(Lease { namespace, cold: true, _slot: slot })
@@ -186,9 +195,19 @@ impl Namespaces {
     }
 
     /// Fails if a namespace's repository is known to be damaged, or is missing. Called before a write is accepted.
+    ///
+    /// Fails with [`Error::NotOwner`] if this process does not own the namespace.
     pub fn require_undamaged(&self, record: &NamespaceRecord) -> Result<()> {
-        let Some(recorded) = record.head else { return Ok(()) };
         let key = record.key();
+        self.context.store.require_owned(&key)?;
+        let Some(recorded) = record.head else { return Ok(()) };
+        if !self.context.repositories.is_disk() {
+            // Files that this copy lacks are no damage. Opening the namespace shows whether it can be read.
+            return match self.damaged.lock().get(&key) {
+                Some(reason) => Err(Error::DamagedNamespace(reason.clone())),
+                None => Ok(()),
+            };
+        }
         let path = self.repository_path(record);
         let is_known_damaged = self.damaged.lock().contains_key(&key);
         // The usual case costs one check of the branch's file.
@@ -286,13 +305,36 @@ impl Namespaces {
         if !retired {
             return Ok(None);
         }
-        self.close(record.id);
+        self.close(record.id, End::Deleted);
         self.damaged.lock().remove(&record.key());
         Ok(Some(RemovalRecord { account: record.account, name: record.name, id: record.id }))
     }
 
-    /// Closes a deleted namespace. Waits for the current write, and makes later ones fail.
-    fn close(&self, id: NamespaceId) {
+    /// Closes all namespaces, when this process owns none any more. Waits for the current writes, and makes later ones
+    /// fail.
+    pub fn release_all(&self) {
+        let slots = std::mem::take(&mut *self.open.lock());
+        for (_, slot) in &slots {
+            // Writes that wait for their turn fail at once.
+            if let Some(Some(namespace)) = slot.namespace.try_lock().as_deref() {
+                namespace.end_writes(End::Released);
+            }
+        }
+        for (_, slot) in slots {
+            if let Some(namespace) = slot.namespace.lock().take() {
+                namespace.retire(End::Released);
+            }
+        }
+        self.damaged.lock().clear();
+    }
+
+    /// Closes a namespace that this process gives up.
+    pub fn release(&self, id: NamespaceId) {
+        self.close(id, End::Released);
+    }
+
+    /// Closes a namespace. Waits for the current write, and makes later ones fail.
+    fn close(&self, id: NamespaceId, end: End) {
         let slot = {
             let mut open = self.open.lock();
             let Some(position) = open.iter().position(|(key, _)| key.id == id) else { return };
@@ -300,7 +342,7 @@ impl Namespaces {
         };
         let namespace = slot.namespace.lock().take();
         if let Some(namespace) = namespace {
-            namespace.retire();
+            namespace.retire(end);
         }
     }
 

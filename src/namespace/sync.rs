@@ -12,6 +12,7 @@ use cuebase_storage::records::{NamespaceRecord, RecordedCommit, TermChange, Writ
 use cuebase_storage::{MessageId, NamespaceId, Store};
 use rayon::prelude::*;
 
+use super::context::NamespaceContext;
 use super::heads::{commit_at, head_at};
 use super::report::changes_of_commit;
 use crate::error::{Error, Result};
@@ -69,11 +70,12 @@ impl Unacknowledged {
 }
 
 /// Opens a namespace's repository. Creates it if the namespace has no recorded head yet.
-pub(super) fn open_repository(path: &Path, record: &NamespaceRecord) -> Result<Repository> {
+pub(super) fn open_repository(context: &NamespaceContext, path: &Path, record: &NamespaceRecord) -> Result<Repository> {
+    let key = record.key();
     if record.head.is_none() {
-        return Ok(Repository::open_or_create(path)?);
+        return context.repositories.open_or_create(path, &context.store, &key);
     }
-    match Repository::open_existing(path) {
+    match context.repositories.open_existing(path, &context.store, &key) {
         Ok(Some(repository)) => {
             require_recorded(&repository, record)?;
             Ok(repository)
@@ -103,6 +105,7 @@ fn damaged(path: &Path, how: &str) -> Error {
 /// Converts an error of reading a recorded repository: damage, unless the disk refused the access.
 fn damaged_by(error: StorageError, path: &Path) -> Error {
     match error.disk_trouble() {
+        // Also an owner that is another one now.
         Some(_) => error.into(),
         None => damaged(path, &format!("cannot be read: {error}")),
     }

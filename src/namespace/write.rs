@@ -1,7 +1,6 @@
 //! The write path of an open namespace: plan, commit, index, record.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cuebase_retrieval::Change;
@@ -137,9 +136,7 @@ impl Namespace {
     ) -> Result<bool> {
         {
             let mut writer = self.writer.lock();
-            if self.retired.load(Ordering::SeqCst) {
-                return Err(Error::NamespaceGone);
-            }
+            self.require_open()?;
             self.recover(&mut writer)?;
             let mut change = writer.begin_change();
             let accepted = change.git.accept_push(scratch, from, to);
@@ -170,9 +167,7 @@ impl Namespace {
         plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<Option<CommitId>> {
         let mut writer = self.writer.lock();
-        if self.retired.load(Ordering::SeqCst) {
-            return Err(Error::NamespaceGone);
-        }
+        self.require_open()?;
         let began = Instant::now();
         self.recover(&mut writer)?;
         let mut executed = ExecutedPlan::default();

@@ -21,6 +21,8 @@ use crate::clock::Clock;
 /// The queued messages of a namespace.
 struct NamespaceQueue {
     key: NamespaceKey,
+    /// Differs from those of earlier queues of the same namespace.
+    turn: u64,
     /// Including the one that a worker processes.
     messages: BTreeSet<MessageId>,
     state: NamespaceQueueState,
@@ -60,9 +62,17 @@ struct QueueState {
     /// Namespaces that wait for the chat model.
     model: ModelHold,
     stopping: bool,
+    /// Number of namespace queues so far.
+    queues_begun: u64,
 }
 
 impl QueueState {
+    /// Returns the queue of an assignment's namespace. `None` if it was removed since the assignment, even if the
+    /// namespace has a queue again.
+    fn queue_of(&mut self, assignment: &Assignment) -> Option<&mut NamespaceQueue> {
+        self.namespaces.get_mut(&assignment.key.id).filter(|namespace| namespace.turn == assignment.turn)
+    }
+
     /// Puts a namespace at the end of its account's line.
     fn make_ready(&mut self, id: NamespaceId) {
         let Some(namespace) = self.namespaces.get_mut(&id) else { return };
@@ -221,6 +231,8 @@ pub struct Assignment {
     pub key: NamespaceKey,
     /// The message.
     pub id: MessageId,
+    /// The queue of the namespace that the message was taken from.
+    turn: u64,
 }
 
 impl Queue {
@@ -252,8 +264,10 @@ impl Queue {
                 }
             }
             None => {
+                state.queues_begun += 1;
                 let namespace = NamespaceQueue {
                     key: entry.namespace_key(),
+                    turn: state.queues_begun,
                     messages: BTreeSet::from([entry.id]),
                     state: NamespaceQueueState::Ready,
                     model_failures: MessageFailures::default(),
@@ -281,7 +295,7 @@ impl Queue {
                     && let Some(message) = namespace.messages.first().copied()
                 {
                     namespace.state = NamespaceQueueState::Busy(message);
-                    return Some(Assignment { key: namespace.key.clone(), id: message });
+                    return Some(Assignment { key: namespace.key.clone(), id: message, turn: namespace.turn });
                 }
                 // Does not occur: a ready namespace has messages.
                 continue;
@@ -298,7 +312,7 @@ impl Queue {
         let id = assignment.key.id;
         let mut state = self.state.lock();
         state.release(&assignment.key);
-        if let Some(namespace) = state.namespaces.get_mut(&id) {
+        if let Some(namespace) = state.queue_of(assignment) {
             namespace.model_failures = MessageFailures::default();
             namespace.messages.remove(&assignment.id);
             if namespace.messages.is_empty() {
@@ -317,7 +331,7 @@ impl Queue {
         let id = assignment.key.id;
         let mut state = self.state.lock();
         state.release(&assignment.key);
-        if let Some(namespace) = state.namespaces.get_mut(&id) {
+        if let Some(namespace) = state.queue_of(assignment) {
             let at = Instant::now() + after;
             namespace.state = NamespaceQueueState::Retry(at);
             state.retries.insert((at, id));
@@ -336,7 +350,9 @@ impl Queue {
     pub fn hold(&self, assignment: &Assignment) {
         let mut state = self.state.lock();
         state.release(&assignment.key);
-        state.hold(assignment.key.id);
+        if state.queue_of(assignment).is_some() {
+            state.hold(assignment.key.id);
+        }
         drop(state);
         self.changed.notify_all();
     }
@@ -347,7 +363,7 @@ impl Queue {
         let id = assignment.key.id;
         let mut state = self.state.lock();
         let answers = state.model.answers();
-        if let Some(namespace) = state.namespaces.get_mut(&id)
+        if let Some(namespace) = state.queue_of(assignment)
             && let Some(failures) = namespace.model_failures.add(answers, call.cause)
         {
             drop(state);
@@ -360,7 +376,9 @@ impl Queue {
         }
         let began = state.model.failed(id, base, call.requested_wait(), Instant::now());
         state.release(&assignment.key);
-        state.hold(id);
+        if state.queue_of(assignment).is_some() {
+            state.hold(id);
+        }
         drop(state);
         self.changed.notify_all();
         if began { Verdict::Began } else { Verdict::Held }
@@ -388,7 +406,7 @@ impl Queue {
         if message == assignment.id {
             return;
         }
-        if let Some(namespace) = self.state.lock().namespaces.get_mut(&assignment.key.id) {
+        if let Some(namespace) = self.state.lock().queue_of(assignment) {
             namespace.messages.remove(&message);
         }
         self.waits.notify(message);
@@ -397,6 +415,22 @@ impl Queue {
     /// Removes the messages of a deleted namespace. A message in progress is dropped by its worker.
     pub fn remove_namespace(&self, id: NamespaceId) {
         let messages = self.state.lock().remove_namespace(id);
+        for message in messages {
+            self.waits.notify(message);
+        }
+    }
+
+    /// Removes all messages, also those in progress, when this process owns no namespace any more. What a worker reports
+    /// of an earlier assignment then changes nothing.
+    pub fn clear(&self) {
+        let mut state = self.state.lock();
+        let ids: Vec<NamespaceId> = state.namespaces.keys().copied().collect();
+        let mut messages = BTreeSet::new();
+        for id in ids {
+            messages.extend(state.remove_namespace(id));
+            state.namespaces.remove(&id);
+        }
+        drop(state);
         for message in messages {
             self.waits.notify(message);
         }

@@ -14,7 +14,7 @@ use super::activity::Activity;
 use super::pets::PetsEndpoint;
 use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
-use super::{dashboard, git, mcp, metrics, sandbox};
+use super::{dashboard, git, mcp, metrics, nodes, sandbox};
 use crate::app::App;
 use crate::billing::Billing;
 use crate::config::Config;
@@ -34,6 +34,8 @@ pub(super) enum Endpoint {
     Pets(Arc<PetsEndpoint>),
     /// The page of the sandbox payment provider.
     Sandbox(Arc<Billing>),
+    /// Requests that other nodes forward.
+    Nodes(Arc<RequestHandler>),
     /// `GET /metrics`.
     Metrics(Arc<App>),
     /// The dashboard's page, and the API below the same origin.
@@ -59,6 +61,7 @@ impl Endpoint {
             Self::Api { handler, cors } => respond_with_cors(handler, &cors, request, activity).await,
             Self::Pets(pets) => pets.respond(request, activity).await,
             Self::Sandbox(billing) => sandbox::respond(billing, request, activity).await,
+            Self::Nodes(handler) => nodes::respond(handler, request, activity).await,
             Self::Metrics(app) => metrics::respond(app, request, activity).await,
             Self::Dashboard(handler) => dashboard::respond(handler, request, activity).await,
         }

@@ -14,16 +14,19 @@
 
 mod activity;
 mod admission;
+mod at_owner;
 mod body;
 mod connections;
 mod dashboard;
 mod descriptors;
 mod endpoint;
+mod forwarding;
 mod git;
 mod in_process;
 mod listen;
 mod mcp;
 mod metrics;
+mod nodes;
 mod pets;
 mod reply_memory;
 mod requests;
@@ -51,7 +54,7 @@ use self::listen::{bind, bind_dashboard, bind_optional};
 use self::pets::PetsEndpoint;
 use self::requests::RequestHandler;
 use crate::app::App;
-use crate::config::Config;
+use crate::config::{Config, StorageSettings};
 use crate::dashboard::Dashboard;
 use crate::gateway::Gateway;
 
@@ -62,6 +65,8 @@ pub struct Server {
     sandbox: Option<TcpListener>,
     metrics: Option<TcpListener>,
     dashboard: Option<TcpListener>,
+    /// For requests of other nodes.
+    nodes: Option<TcpListener>,
     handler: Arc<RequestHandler>,
 }
 
@@ -81,6 +86,10 @@ impl Server {
             }
             None => None,
         };
+        let nodes = match &config.storage {
+            StorageSettings::Shared(shared) => Some(bind(&shared.listen, "setting cluster.listen").await?),
+            StorageSettings::Directory => None,
+        };
         app.jobs.start()?;
         let gateway = Arc::new(Gateway::new(
             Arc::clone(&app.accounts),
@@ -88,7 +97,7 @@ impl Server {
             &config.access.rate_limit,
         )?);
         let handler = Arc::new(RequestHandler::new(app, config, dashboard, gateway)?);
-        Ok(Self { listener, pets, sandbox, metrics, dashboard: dashboard_listener, handler })
+        Ok(Self { listener, pets, sandbox, metrics, dashboard: dashboard_listener, nodes, handler })
     }
 
     /// Returns the address of the API.
@@ -130,6 +139,7 @@ impl Server {
             (self.pets, Endpoint::Pets(PetsEndpoint::new(Arc::clone(&self.handler), app.animals.clone()))),
             (self.sandbox, Endpoint::Sandbox(Arc::clone(&app.billing))),
             (self.metrics, Endpoint::Metrics(Arc::clone(&app))),
+            (self.nodes, Endpoint::Nodes(Arc::clone(&self.handler))),
             (self.dashboard, Endpoint::Dashboard(self.handler)),
             (Some(self.listener), endpoint),
         ] {

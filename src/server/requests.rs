@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuebase_storage::AccountId;
 use cuebase_storage::records::Meter;
+use cuebase_storage::{AccountId, NamespaceKey};
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Response};
@@ -17,7 +17,9 @@ use ulid::Ulid;
 
 use super::activity::Activity;
 use super::admission::{Admission, RunPermit};
+use super::at_owner::Answered;
 use super::body::{MemoryBudget, ReceivedBody, RequestBody};
+use super::forwarding::{ForwardedCaller, Forwarding};
 use super::reply_memory::{HeldReply, ReplyMemory};
 use super::response_body::ResponseBody;
 use super::sender::Sender;
@@ -58,18 +60,64 @@ pub(super) struct RequestHandler {
     pub(super) open_bodies: MemoryBudget,
     pub(super) reply_memory: ReplyMemory,
     pub(super) admission: Admission,
+    pub(super) forwarding: Forwarding,
 }
 
 /// A request that passed the gateway and the router.
-struct MatchedRequest {
-    route: &'static Route,
+#[derive(Clone)]
+pub(super) struct MatchedRequest {
+    pub(super) route: &'static Route,
+    /// Path and query.
+    pub(super) target: String,
+    pub(super) arrival: Arrival,
     parameters: Vec<String>,
     query: QueryString,
-    headers: HeaderMap,
+    pub(super) headers: HeaderMap,
     /// None on a route without a credential.
-    principal: Option<Principal>,
+    pub(super) principal: Option<Principal>,
     unknown: UnknownNames,
-    error_format: ErrorFormat,
+    pub(super) error_format: ErrorFormat,
+}
+
+/// Where a request comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// From a client.
+    Client,
+    /// From another node, which has authenticated its caller. It is not forwarded again.
+    Node,
+}
+
+/// Why a handler made no reply.
+pub(super) enum Failure {
+    /// The reply that refuses the request.
+    Refused(Reply),
+    /// This process does not own the namespace. Nothing has changed.
+    NotOwner(NamespaceKey),
+}
+
+impl Failure {
+    /// The failure of a handler.
+    fn of(error: Error, unknown: &UnknownNames, format: &ErrorFormat) -> Self {
+        match error {
+            Error::NotOwner(namespace) => Self::NotOwner(namespace),
+            error => Self::Refused(unknown.add_to(error::reply(&error, format))),
+        }
+    }
+
+    /// The reply to the request, if nobody else can answer it.
+    pub(super) fn into_reply(self) -> Reply {
+        match self {
+            Self::Refused(reply) => reply,
+            Self::NotOwner(namespace) => error::reply(&Error::NotOwner(namespace), &ErrorFormat::Envelope),
+        }
+    }
+}
+
+impl From<Reply> for Failure {
+    fn from(reply: Reply) -> Self {
+        Self::Refused(reply)
+    }
 }
 
 /// A handler with its request.
@@ -90,11 +138,21 @@ struct RouteTask {
 }
 
 impl MatchedRequest {
-    fn sender(&self) -> Sender {
+    pub(super) fn sender(&self) -> Sender {
         match &self.principal {
             Some(principal) => Sender::Account(principal.account.clone()),
             None => Sender::Route(self.route.path),
         }
+    }
+
+    /// The same request, to be answered again. Warnings of the first answer are left out.
+    pub(super) fn again(&self) -> Self {
+        let mut again = self.clone();
+        // Cannot fail: the query was checked before.
+        if let Ok(unknown) = UnknownNames::in_query(&self.route.known_names(), &self.query) {
+            again.unknown = unknown;
+        }
+        again
     }
 
     /// Returns the wait for its write that the request asks for.
@@ -119,6 +177,7 @@ impl RequestHandler {
             open_bodies: MemoryBudget::for_anonymous(),
             admission: Admission::new(&config, &app.reads),
             metrics: app.jobs.metrics(),
+            forwarding: Forwarding::new(Arc::clone(&app))?,
             app,
             config,
             dashboard,
@@ -176,9 +235,13 @@ impl RequestHandler {
         found: Option<RouteMatch>,
         activity: &Arc<Activity>,
     ) -> (Option<AccountId>, Result<HeldReply, Reply>) {
-        let (head, body) = request.into_parts();
-        let query = head.uri.query().unwrap_or_default();
-        match self.check(head.headers, query, found, activity).await {
+        let (mut head, body) = request.into_parts();
+        let forwarded = head.extensions.remove::<ForwardedCaller>();
+        let target = match head.uri.path_and_query() {
+            Some(target) => target.as_str(),
+            None => head.uri.path(),
+        };
+        match self.check(head.headers, target, forwarded, found, activity).await {
             Ok(request) => {
                 let account = request.principal.as_ref().map(|principal| principal.account.clone());
                 (account, self.reply(request, body, activity).await)
@@ -198,13 +261,23 @@ impl RequestHandler {
         let route = request.route;
         let body = self.read_body(&request, body).await?;
         let _working = activity.work();
-        let task = self.task(request, &body)?;
-        let reply = self.run(task).await;
+        let answered = if self.app.namespaces.ownership().is_alone() {
+            Answered::Here(self.answer_here(request, &body).await.map_err(Failure::into_reply)?)
+        } else {
+            self.answer_at_owner(request, &body).await?
+        };
         drop(body);
-        match wait {
-            Some(wait) => Ok(self.wait_for_write(route, &wait, reply?).await),
-            None => reply,
+        match (answered, wait) {
+            (Answered::Here(reply), Some(wait)) => Ok(self.wait_for_write(route, &wait, reply).await),
+            // The owner has waited for the write.
+            (Answered::Here(reply) | Answered::Elsewhere(reply), _) => Ok(reply),
         }
+    }
+
+    /// Runs the handler of a request.
+    pub(super) async fn answer_here(&self, request: MatchedRequest, body: &ReceivedBody) -> Result<HeldReply, Failure> {
+        let task = self.task(request, body)?;
+        self.run(task).await
     }
 
     /// Returns the reply to a request that waits for its write. It is the `202` of the handler if the wait or the memory
@@ -223,7 +296,8 @@ impl RequestHandler {
     async fn check(
         &self,
         headers: HeaderMap,
-        query: &str,
+        target: &str,
+        forwarded: Option<ForwardedCaller>,
         found: Option<RouteMatch>,
         activity: &Activity,
     ) -> Result<MatchedRequest, Reply> {
@@ -232,9 +306,11 @@ impl RequestHandler {
             None => false,
         };
         // The gateway comes before the router, so that callers without a credential do not learn which routes exist.
-        let (headers, principal) = match is_open {
-            true => (headers, None),
-            false => {
+        let arrival = if forwarded.is_some() { Arrival::Node } else { Arrival::Client };
+        let (headers, principal) = match forwarded {
+            Some(ForwardedCaller(caller)) => (headers, caller),
+            None if is_open => (headers, None),
+            None => {
                 let (headers, principal) = authorize(&self.gateway, headers).await?;
                 activity.belongs_to(&principal.account);
                 (headers, Some(principal))
@@ -243,14 +319,18 @@ impl RequestHandler {
         let Some((route, parameters)) = found else {
             return Err(error::reply(&error::no_route(), &ErrorFormat::Envelope));
         };
-        let query = QueryString::parse(query);
+        let query = QueryString::parse(target.split_once('?').unwrap_or_default().1);
         let error_format = error_format(route, &query, principal.as_ref());
-        if let Some(principal) = &principal {
+        // The node that forwarded a request has counted it.
+        if let Some(principal) = &principal
+            && arrival == Arrival::Client
+        {
             self.check_caller(route, principal).map_err(|error| error::reply(&error, &error_format))?;
         }
         let unknown = UnknownNames::in_query(&route.known_names(), &query);
         let unknown = unknown.map_err(|error| error::reply(&error, &error_format))?;
-        Ok(MatchedRequest { route, parameters, query, headers, principal, unknown, error_format })
+        let target = target.to_owned();
+        Ok(MatchedRequest { route, target, arrival, parameters, query, headers, principal, unknown, error_format })
     }
 
     /// Counts the request of the account and checks that its credential opens the route.
@@ -272,7 +352,7 @@ impl RequestHandler {
     /// Combines a request and its body with the handler of its route.
     fn task(&self, request: MatchedRequest, body: &ReceivedBody) -> Result<RouteTask, Reply> {
         let sender = request.sender();
-        let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format } = request;
+        let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format, .. } = request;
         let slot = Arc::new(RetrievalSlot::default());
         let response_size = response_size(route, &query);
         let request = RouteRequest {
@@ -299,12 +379,12 @@ impl RequestHandler {
 
     /// Admits a task and runs it on the executor of its route. Warnings about unknown names are added to the handler's
     /// replies and errors.
-    async fn run(&self, task: RouteTask) -> Result<HeldReply, Reply> {
+    async fn run(&self, task: RouteTask) -> Result<HeldReply, Failure> {
         let RouteTask { route, sender, response_size, slot, unknown, error_format, call } = task;
         if route.executor == Executor::Inline {
             return match call.run(route) {
                 Ok(reply) => Ok(HeldReply::from(reply)),
-                Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
+                Err(error) => Err(Failure::of(error, &unknown, &error_format)),
             };
         }
         let permit = self.admit(route, &sender, response_size).await?;
@@ -318,8 +398,8 @@ impl RequestHandler {
             Executor::Ordinary | Executor::Inline => run_blocking(route, permit, call).await,
         };
         match outcome {
-            Ok(reply) => self.hold(route, &sender, reply, memory),
-            Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
+            Ok(reply) => Ok(self.hold(route, &sender, reply, memory)?),
+            Err(error) => Err(Failure::of(error, &unknown, &error_format)),
         }
     }
 
@@ -338,8 +418,8 @@ impl RequestHandler {
     async fn search(&self, route: &'static Route, slot: Arc<RetrievalSlot>, call: HandlerCall) -> Result<Reply> {
         let (sender, receiver) = oneshot::channel();
         let search = Search { route, call, slot, span: Span::current(), sender };
-        if self.app.reads.models().are_remote() {
-            // A handler that waits for the network must not occupy a retrieval thread.
+        if self.app.reads.models().are_remote() || !self.app.namespaces.ownership().is_alone() {
+            // A handler that waits for the network, also for the database, must not occupy a retrieval thread.
             tokio::task::spawn_blocking(move || search.run());
         } else {
             self.app.reads.searchers().spawn(move || search.run());
@@ -351,7 +431,7 @@ impl RequestHandler {
     }
 
     /// Takes what a reply holds until it is written: memory if it is large, memory and a slot if it is a file.
-    fn hold(
+    pub(super) fn hold(
         &self,
         route: &Route,
         sender: &Sender,

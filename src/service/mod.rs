@@ -32,6 +32,7 @@ pub mod media;
 pub(crate) mod media_store;
 pub mod memories;
 pub mod namespaces;
+mod open_storage;
 pub mod profile;
 pub mod push;
 pub mod reads;

@@ -13,6 +13,7 @@ use cuebase_storage::{AccountId, NamespaceName, Store};
 use super::media_store::MediaStore;
 use super::shared_parts::SharedParts;
 use crate::billing::Billing;
+use crate::cluster::Ownership;
 use crate::error::Result;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
@@ -33,6 +34,8 @@ pub struct NamespaceDirectory {
     pub(super) billing: Arc<Billing>,
     /// The folder of uploaded files.
     pub(super) media: Arc<MediaStore>,
+    /// Which namespaces this process owns.
+    ownership: Arc<Ownership>,
 }
 
 impl std::ops::Deref for NamespaceDirectory {
@@ -45,7 +48,7 @@ impl std::ops::Deref for NamespaceDirectory {
 
 impl NamespaceDirectory {
     /// Makes the part of an open data directory.
-    pub(crate) fn new(shared: &SharedParts) -> Self {
+    pub(crate) fn new(shared: &SharedParts, ownership: Arc<Ownership>) -> Self {
         Self {
             store: Arc::clone(&shared.store),
             namespaces: Arc::clone(&shared.namespaces),
@@ -53,7 +56,13 @@ impl NamespaceDirectory {
             pending: Arc::clone(&shared.pending),
             billing: Arc::clone(&shared.billing),
             media: Arc::clone(&shared.media_files),
+            ownership,
         }
+    }
+
+    /// Which namespaces this process owns.
+    pub fn ownership(&self) -> &Arc<Ownership> {
+        &self.ownership
     }
 
     /// Deletes a namespace with everything in it. Returns false if it does not exist.

@@ -5,14 +5,13 @@
 use std::sync::Arc;
 
 use cuebase_storage::Store;
-use cuebase_storage::key_value::EngineMemory;
 
 use super::media_store::MediaStore;
+use super::open_storage::OpenStorage;
 use super::running_time::RunningTime;
 use crate::billing::{Billing, PriceSource};
 use crate::clock::Clock;
 use crate::config::{Config, EmbeddingChoice};
-use crate::memory_limit::MemoryPlan;
 use crate::metrics::Metrics;
 use crate::model::{Models, StaticTable};
 use crate::namespace::backlog::Backlog;
@@ -67,14 +66,13 @@ impl SharedParts {
             StaticTable::open_in_background();
         }
         reserve.release_for_start();
-        let plan = MemoryPlan::current(config.server.body_memory_mib)?;
-        let memory =
-            EngineMemory { block_cache_bytes: plan.block_cache_bytes, write_buffer_bytes: plan.write_buffer_bytes };
-        let store = Arc::new(Store::open_with_memory(&config.data.join("records"), memory)?);
+        let OpenStorage { store, repositories, bucket: _ } = OpenStorage::open(config)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());
         let metrics = Arc::new(Metrics::new(clock.clone()));
-        let ids = Arc::new(Ids::after(store.newest_id()?, clock.clone()));
+        // A claim of a namespace raises the ids above those of the former owner.
+        let newest = if store.is_shared() { None } else { store.newest_id()? };
+        let ids = Arc::new(Ids::after(newest, clock.clone()));
         let pending = Arc::new(PendingPaths::default());
         let context = NamespaceContext {
             store: Arc::clone(&store),
@@ -83,6 +81,7 @@ impl SharedParts {
             metrics: Arc::clone(&metrics),
             ids: Arc::clone(&ids),
             pending: Arc::clone(&pending),
+            repositories,
             sources: SourceRetention::of_setting(config.ingestion.keep_sources),
             clock: clock.clone(),
         };
@@ -107,6 +106,10 @@ impl SharedParts {
 /// Reads the accepted writes of the records into a queue, and their paths into `pending`.
 fn load_queue(store: &Store, pending: &PendingPaths, workers: usize, clock: &Clock) -> anyhow::Result<Queue> {
     let queue = Queue::new(workers, clock);
+    if store.is_shared() {
+        // The queue of a namespace is read when the namespace is claimed.
+        return Ok(queue);
+    }
     store.for_each_queue_entry(|entry| {
         pending.add(&entry);
         queue.add(&entry);

@@ -18,6 +18,7 @@ use gix::ObjectId;
 
 use super::commit::CommitLinks;
 use super::delta::{self, CHAIN_MAX, LARGE_TREE_BYTES};
+use super::ledger::PackId;
 use super::pack::{PackFile, encode_delta_entry};
 use super::pack_reader::{PackedObject, read_objects};
 use super::replaced::ReplacedPacks;
@@ -65,6 +66,10 @@ impl Repository {
         }
         names.retain(|name| *name != written);
         let count = names.len();
+        if let Some(ledger) = self.ledger() {
+            let removed: Vec<PackId> = names.iter().filter_map(|name| PackId::of_stem(name)).collect();
+            ledger.replace(self, &removed)?;
+        }
         replaced.add(names)?;
         Ok(count)
     }

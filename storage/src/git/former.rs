@@ -4,10 +4,21 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::ledger::PackId;
 use super::pack::sync_folder;
 use super::repository::{BRANCH, Repository};
 use crate::error::{Error, Result};
 use crate::files::TEMPORARY_PREFIX;
+
+/// The packs among the files of a history.
+fn packs_among(files: &[String]) -> Vec<PackId> {
+    let mut packs = Vec::new();
+    for file in files {
+        let stem = file.strip_prefix("objects/pack/").and_then(|name| name.strip_suffix(".pack"));
+        packs.extend(stem.and_then(PackId::of_stem));
+    }
+    packs
+}
 
 /// The folders and files of a repository that refer to its history: objects, reflogs and references.
 const PARTS: [&str; 4] = ["objects", "logs", "refs", "packed-refs"];
@@ -44,6 +55,9 @@ impl Repository {
 
     /// Removes the files of a former history. Files that do not exist are skipped, so this can be repeated.
     pub fn remove_former_files(&self, files: &[String]) -> Result<()> {
+        if let Some(ledger) = self.ledger() {
+            ledger.erase(&packs_among(files))?;
+        }
         for file in files {
             // The list comes from a record and becomes a path.
             let is_below = PARTS.iter().any(|part| file.starts_with(part)) && !file.contains("..");

@@ -10,6 +10,7 @@
 //! - Files: [`pack`] writes pack files, [`pack_reader`] reads existing ones. [`delta`] encodes large directories as
 //!   deltas from another version. [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
 //!   joined ones have replaced. [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
+//! - Elsewhere: [`ledger`] keeps a repository in another place, with the local one as its cache.
 //! - Other repositories: [`missing`] finds the objects that another repository lacks, [`shallow`] does so for shallow
 //!   histories, [`bundle`] stores a whole history in one file, [`push`] receives objects from another git.
 //! - Erasing: [`versions`] reads every version of every file, [`rewrite`] copies a history without some memories, with
@@ -35,6 +36,7 @@ mod former;
 mod history;
 mod indexes;
 mod inspect;
+mod ledger;
 mod limits;
 mod missing;
 mod pack;
@@ -56,6 +58,7 @@ pub use changes::{ChangedFile, FileChange, FileReader};
 pub use commit::{CommitId, CommitInfo};
 pub use history::{Histories, HistoryBudget, PathChange, PathChangeKind};
 pub use inspect::Inspection;
+pub use ledger::{Ledger, LedgerState, NewPack, PackId};
 pub use limits::IntakeLimits;
 pub use missing::MissingObjects;
 pub use repository::Repository;

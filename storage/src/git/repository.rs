@@ -7,12 +7,14 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::commit::{CommitId, CommitLinks};
 use super::indexes::{self, IndexRepair, Scrutiny};
+use super::ledger::LedgerLink;
 use super::pack::{remove_pack_files, sync_file, sync_folder};
 use super::replaced::ReplacedPacks;
 use super::tree::{RawTree, TreeEntry, read_content};
@@ -29,6 +31,8 @@ pub(super) const BRANCHES: &str = "refs/heads";
 #[derive(Clone, Debug)]
 pub struct Repository {
     path: PathBuf,
+    /// Where the repository is kept, if not here.
+    ledger: Option<Arc<LedgerLink>>,
 }
 
 impl Repository {
@@ -38,7 +42,7 @@ impl Repository {
             return Ok(found);
         }
         create(path)?;
-        Ok(Self { path: path.to_path_buf() })
+        Ok(Self { path: path.to_path_buf(), ledger: None })
     }
 
     /// Opens the repository at `path`, or returns `None` if it does not exist. Rebuilds missing and damaged pack
@@ -47,7 +51,7 @@ impl Repository {
         if !path.join("HEAD").exists() {
             return Ok(None);
         }
-        let repository = Self { path: path.to_path_buf() };
+        let repository = Self { path: path.to_path_buf(), ledger: None };
         repository.repair_pack_indexes()?;
         Ok(Some(repository))
     }
@@ -71,6 +75,16 @@ impl Repository {
             Err(_) => HashSet::new(),
         };
         indexes::repair(&self.pack_folder(), &ignored, scrutiny)
+    }
+
+    /// The same repository as the cache of a ledger.
+    pub(super) fn linked(self, ledger: Arc<LedgerLink>) -> Self {
+        Self { ledger: Some(ledger), ..self }
+    }
+
+    /// The ledger of the repository, if it has one.
+    pub(super) fn ledger(&self) -> Option<&LedgerLink> {
+        self.ledger.as_deref()
     }
 
     /// Returns the path of the repository.

@@ -271,6 +271,9 @@ impl Writer {
         if self.repository.head()?.map(|head| head.0) != self.head {
             return Err(Error::Conflict);
         }
+        if let Some(ledger) = self.repository.ledger() {
+            ledger.publish(&self.repository, self.head(), CommitId(id))?;
+        }
         lock.move_to(id)
     }
 
@@ -306,6 +309,7 @@ impl Writer {
     /// Clears the cache and reads the branch again. Removes what a crash left.
     pub fn reload(&mut self) -> Result<()> {
         self.consistent = false;
+        self.repository.follow_ledger()?;
         // This process is the only writer, and a push by git holds the lock only briefly. An old lock is from a crash.
         let lock = self.repository.path().join(BRANCH).with_extension("lock");
         if let Some(age) = lock_age(&lock)

@@ -139,6 +139,15 @@ pub enum Column {
     /// `namespace id` → 16 bytes, raw: the greatest id assigned in the namespace.
     #[strum(serialize = "newest_ids")]
     NewestIds,
+    /// `namespace id` → commit id, raw, 20 bytes: the head of a repository that is kept in the records.
+    #[strum(serialize = "heads")]
+    Heads,
+    /// `namespace id`, pack name, 20 bytes → pack record: a pack of such a repository.
+    #[strum(serialize = "packs")]
+    Packs,
+    /// `namespace id`, pack name → the bytes of a small pack, raw. Larger packs are objects of the bucket.
+    #[strum(serialize = "pack_bytes")]
+    PackBytes,
     /// `node id` → node record: a node that has a session. Used only if several nodes share the database.
     #[strum(serialize = "nodes")]
     Nodes,
@@ -171,6 +180,9 @@ impl Column {
         Self::WriteOutcomes,
         Self::Erasures,
         Self::NewestIds,
+        Self::Heads,
+        Self::Packs,
+        Self::PackBytes,
         Self::Owners,
     ];
 
@@ -178,7 +190,14 @@ impl Column {
     pub(crate) fn holds_raw_bytes(self) -> bool {
         matches!(
             self,
-            Self::Meta | Self::Vectors | Self::Unreadable | Self::Revisions | Self::PathWrites | Self::NewestIds
+            Self::Meta
+                | Self::Vectors
+                | Self::Unreadable
+                | Self::Revisions
+                | Self::PathWrites
+                | Self::NewestIds
+                | Self::Heads
+                | Self::PackBytes
         )
     }
 

@@ -19,6 +19,15 @@ use crate::identity::{MessageId, NamespaceId, NamespaceKey};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
 
+/// A namespace that has queued entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedNamespace {
+    /// The namespace.
+    pub namespace: NamespaceKey,
+    /// Its oldest entry.
+    pub oldest: MessageId,
+}
+
 impl RecordBatch<'_> {
     /// Accepts a write unless it repeats an earlier one. `subjects` are the paths and terms that the write changes, as
     /// far as they are known at acceptance; fingerprints of earlier writes to them become invalid.
@@ -113,6 +122,25 @@ impl Store {
             after = Some([prefix, &[0xff; 17]].concat());
         }
         Ok(oldest)
+    }
+
+    /// Returns the namespaces that have queued entries, with the oldest entry of each. Takes one lookup for each of them.
+    /// A namespace whose oldest entry cannot be decoded is left out.
+    pub fn queued_namespaces(&self) -> Result<Vec<QueuedNamespace>> {
+        let mut queued = Vec::new();
+        let mut after: Option<Vec<u8>> = None;
+        while let Some((key, value)) = self.kv.scan(Column::Queue, b"", after.as_deref(), 1)?.pop() {
+            let Some((prefix, _, oldest)) = split_key(&key) else {
+                after = Some(key);
+                continue;
+            };
+            // Sorts after the keys of all entries of the namespace.
+            after = Some([prefix, &[0xff; 17]].concat());
+            if let Ok(entry) = decode::<QueueEntry>(Column::Queue, &value) {
+                queued.push(QueuedNamespace { namespace: entry.namespace_key(), oldest });
+            }
+        }
+        Ok(queued)
     }
 
     /// Whether an entry is in the queue.

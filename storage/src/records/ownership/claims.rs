@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fences::Held;
+use super::fences::{Fences, Held};
 use super::node::{NodeId, NodeRecord};
 use crate::error::{Error, Result};
 use crate::identity::{NamespaceId, NamespaceKey};
@@ -30,16 +30,58 @@ pub enum Claim {
     Gone,
 }
 
+/// The result of a claim after which nothing is written yet.
+#[derive(Debug)]
+pub enum PreparedClaim {
+    /// This node owns the namespace, and can write to it after [`Store::begin_writes`].
+    Held(OwnerClaim),
+    /// Another node does, and is not known to be dead.
+    OwnedBy(NodeId, NodeRecord),
+    /// The namespace was deleted.
+    Gone,
+}
+
+/// The ownership of a namespace to which this node does not write yet. Nobody else can write to it either, so what is
+/// read now stays as it is.
+#[derive(Debug)]
+#[must_use = "nothing can be written to the namespace before the claim is given to `begin_writes`"]
+pub struct OwnerClaim {
+    namespace: NamespaceId,
+    /// The owner record as it is stored.
+    record: Vec<u8>,
+}
+
+/// One claim of a namespace. No two claims have equal marks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimMark(Vec<u8>);
+
 impl Store {
-    /// Claims a namespace for this node, unless another node that has a session owns it. Durable on return.
+    /// Claims a namespace for this node, unless another node that has a session owns it. Durable on return. Writes can
+    /// begin at once.
     ///
     /// # Errors
     /// [`Error::Engine`] if the outcome is unknown. The claim can be repeated.
     pub fn claim(&self, node: NodeId, namespace: &NamespaceKey) -> Result<Claim> {
+        Ok(match self.prepare_claim(node, namespace)? {
+            PreparedClaim::Held(claim) => {
+                self.begin_writes(claim);
+                Claim::Held
+            }
+            PreparedClaim::OwnedBy(owner, record) => Claim::OwnedBy(owner, record),
+            PreparedClaim::Gone => Claim::Gone,
+        })
+    }
+
+    /// Claims a namespace like [`Self::claim`]. Until the claim is given to [`Self::begin_writes`], nobody writes to the
+    /// namespace, so the caller can read what the former owner left.
+    ///
+    /// # Errors
+    /// As [`Self::claim`].
+    pub fn prepare_claim(&self, node: NodeId, namespace: &NamespaceKey) -> Result<PreparedClaim> {
         let key = namespace.id.to_bytes();
         loop {
             if !self.is_live(namespace.id)? {
-                return Ok(Claim::Gone);
+                return Ok(PreparedClaim::Gone);
             }
             let stored = self.kv.get(Column::Owners, &key)?;
             let former: Option<OwnerRecord> = match &stored {
@@ -48,34 +90,69 @@ impl Store {
             };
             let owner = former.as_ref().and_then(|record| record.node);
             // A claim whose answer was lost leaves this node as the owner.
-            if let (Some(owner), Some(bytes)) = (owner, &stored)
+            if let (Some(owner), Some(record)) = (owner, &stored)
                 && owner == node
             {
-                self.fences.hold(namespace.id, bytes.clone());
-                return Ok(Claim::Held);
+                let record = record.clone();
+                return Ok(PreparedClaim::Held(OwnerClaim { namespace: namespace.id, record }));
             }
             if let Some(owner) = owner
                 && let Some(record) = self.node(owner)?
             {
-                return Ok(Claim::OwnedBy(owner, record));
+                return Ok(PreparedClaim::OwnedBy(owner, record));
             }
             // The former owner has no session. It cannot get one again, so this need not be a condition.
             let epoch = former.map_or(0, |record| record.epoch) + 1;
-            let bytes = encode(&OwnerRecord { node: Some(node), epoch })?;
+            let record = encode(&OwnerRecord { node: Some(node), epoch })?;
             let mut batch = Batch::new();
             batch.expect(Column::LiveNamespaces, key, Some(Vec::new()));
             batch.expect(Column::Owners, key, stored);
-            batch.put(Column::Owners, key, bytes.clone());
+            batch.put(Column::Owners, key, record.clone());
             match self.kv.write(&batch, Durability::Synced) {
-                Ok(()) => {
-                    self.fences.hold(namespace.id, bytes);
-                    return Ok(Claim::Held);
-                }
+                Ok(()) => return Ok(PreparedClaim::Held(OwnerClaim { namespace: namespace.id, record })),
                 // Somebody else was first, or the namespace was deleted. The next round tells.
                 Err(Error::ConditionFailed { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Begins to write to a claimed namespace.
+    pub fn begin_writes(&self, claim: OwnerClaim) {
+        // Another node may have assigned ids since this one owned the namespace.
+        self.newest_ids.lock().remove(&claim.namespace);
+        self.fences.hold(claim.namespace, claim.record);
+    }
+
+    /// Whether this process may write to a namespace, as far as it knows. Reads no record.
+    ///
+    /// # Errors
+    /// [`Error::NotOwner`] if it does not own the namespace.
+    pub fn require_owned(&self, namespace: &NamespaceKey) -> Result<()> {
+        if self.fences.holds(namespace.id) { Ok(()) } else { Err(Error::NotOwner(namespace.clone())) }
+    }
+
+    /// Returns the claim under which this process owns a namespace. A later claim differs from it. `None` if the process
+    /// shares the database with nobody.
+    ///
+    /// # Errors
+    /// [`Error::NotOwner`] if the process does not own the namespace, as far as it knows.
+    pub fn current_claim(&self, namespace: &NamespaceKey) -> Result<Option<ClaimMark>> {
+        match self.fences.record(namespace.id) {
+            Held::All => Ok(None),
+            Held::Under(record) => Ok(Some(ClaimMark(record))),
+            Held::Nothing => Err(Error::NotOwner(namespace.clone())),
+        }
+    }
+
+    /// Whether the process shares the database with others.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.fences, Fences::Shared(_))
+    }
+
+    /// Returns the namespaces that this process owns; none if it shares the database with nobody.
+    pub fn owned_namespaces(&self) -> Vec<NamespaceId> {
+        self.fences.owned()
     }
 
     /// Gives a namespace up, so that any node can claim it. Nothing of the namespace is written by this node from the

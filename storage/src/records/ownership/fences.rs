@@ -41,6 +41,22 @@ impl Fences {
         }
     }
 
+    /// Whether this process holds a namespace, as far as it knows.
+    pub(super) fn holds(&self, namespace: NamespaceId) -> bool {
+        match self {
+            Self::Alone => true,
+            Self::Shared(held) => held.read().contains_key(&namespace),
+        }
+    }
+
+    /// The namespaces that this process claimed.
+    pub(super) fn owned(&self) -> Vec<NamespaceId> {
+        match self {
+            Self::Alone => Vec::new(),
+            Self::Shared(held) => held.read().keys().copied().collect(),
+        }
+    }
+
     /// Makes a batch expect that this process still owns a namespace.
     ///
     /// # Errors

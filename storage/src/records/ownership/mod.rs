@@ -22,7 +22,7 @@ mod node;
 mod session;
 mod watch;
 
-pub use claims::Claim;
+pub use claims::{Claim, ClaimMark, OwnerClaim, PreparedClaim};
 pub use node::{NodeId, NodeRecord};
 pub use session::NodeSession;
 pub use watch::{NodeRows, NodeWatch};

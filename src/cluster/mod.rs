@@ -1,0 +1,23 @@
+//! Which node owns which namespace, when several nodes share a database and a bucket.
+//!
+//! [`Ownership`] is what the rest of the service asks. A process with its own data directory owns everything. A process
+//! that shares its storage is a [`node`](node::Node): it has a session, which [`keeper`] renews, and it claims a namespace
+//! when a request or a queued write needs it. While it owns the namespace, all requests are its own; other nodes forward
+//! theirs.
+//!
+//! A claim makes this process the only writer. Before the first write, it reads what the former owner left: the newest id
+//! and the queue. When the session ends, because others saw no renewal, the process gives up everything and joins again
+//! as another node.
+//!
+//! The records behind this are in `storage/src/records/ownership`.
+
+mod keeper;
+mod node;
+mod owner_cache;
+mod ownership;
+mod pass;
+mod stop;
+
+pub use node::NodeParts;
+pub use ownership::{LiveNode, Ownership, Reading};
+pub use pass::PassKey;

@@ -1,0 +1,252 @@
+//! This process as a node: its session, its claims, and what it knows of other nodes.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cuebase_storage::error::DiskTrouble;
+use cuebase_storage::records::ownership::{NodeId, NodeSession, NodeWatch, PreparedClaim};
+use cuebase_storage::{MessageId, NamespaceId, NamespaceKey, Store};
+use parking_lot::{Mutex, RwLock};
+use ulid::Ulid;
+
+use super::owner_cache::OwnerCache;
+use super::ownership::LiveNode;
+use super::pass::PassKey;
+use crate::error::{Error, Result};
+use crate::namespace::backlog::Backlog;
+use crate::namespace::ids::Ids;
+use crate::namespace::pending::PendingPaths;
+use crate::namespace::registry::Namespaces;
+use crate::queue::dispatch::Queue;
+
+/// Locks of claims. Claims of namespaces that share one wait for each other.
+const CLAIM_LOCKS: usize = 64;
+
+/// What a node fills at a claim and empties when its session ends.
+pub struct NodeParts {
+    /// The shared records.
+    pub store: Arc<Store>,
+    /// The open namespaces.
+    pub namespaces: Arc<Namespaces>,
+    /// The order of the accepted writes of the namespaces that the node owns.
+    pub queue: Arc<Queue>,
+    /// The paths of these writes.
+    pub pending: Arc<PendingPaths>,
+    /// The owned namespaces that need vectors.
+    pub backlog: Arc<Backlog>,
+    /// The source of ids.
+    pub ids: Arc<Ids>,
+}
+
+/// This process among others that share its storage.
+pub(super) struct Node {
+    parts: NodeParts,
+    address: String,
+    pass_key: PassKey,
+    /// `None` between the end of a session and the beginning of the next.
+    session: Mutex<Option<Arc<NodeSession>>>,
+    /// Read by a claim, so that the end of the session waits for claims in progress.
+    claims: RwLock<()>,
+    /// One of these is held over the claim of a namespace.
+    claiming: Vec<Mutex<()>>,
+    owners: OwnerCache,
+    watch: Mutex<NodeWatch>,
+    /// The nodes with a session at the last observation, by id.
+    live: Mutex<Vec<LiveNode>>,
+}
+
+impl Node {
+    /// Begins a session.
+    pub(super) fn join(parts: NodeParts, address: String) -> anyhow::Result<Self> {
+        let mut claiming = Vec::new();
+        claiming.resize_with(CLAIM_LOCKS, Mutex::default);
+        let node = Self {
+            pass_key: PassKey::open(&parts.store)?,
+            parts,
+            address,
+            session: Mutex::new(None),
+            claims: RwLock::new(()),
+            claiming,
+            owners: OwnerCache::default(),
+            watch: Mutex::new(NodeWatch::new()),
+            live: Mutex::new(Vec::new()),
+        };
+        node.begin_session()?;
+        node.observe()?;
+        Ok(node)
+    }
+
+    /// The current session.
+    pub(super) fn session(&self) -> Option<Arc<NodeSession>> {
+        self.session.lock().clone()
+    }
+
+    /// The key that signs the requests between nodes.
+    pub(super) fn pass_key(&self) -> &PassKey {
+        &self.pass_key
+    }
+
+    /// The id of the current session's node.
+    pub(super) fn session_id(&self) -> Option<NodeId> {
+        self.session.lock().as_ref().map(|session| session.id())
+    }
+
+    /// The nodes with a session at the last observation.
+    pub(super) fn live_nodes(&self) -> Vec<LiveNode> {
+        self.live.lock().clone()
+    }
+
+    pub(super) fn forget_owner(&self, namespace: NamespaceId) {
+        self.owners.remove(namespace);
+    }
+
+    /// Claims a namespace, unless this node owns it already or another node does.
+    pub(super) fn hold(&self, namespace: &NamespaceKey) -> Result<()> {
+        let _no_end_of_session = self.claims.read();
+        let Some(session) = self.session() else { return Err(no_session()) };
+        let store = &self.parts.store;
+        if store.require_owned(namespace).is_ok() {
+            return if session.may_read(Instant::now()) { Ok(()) } else { Err(no_session()) };
+        }
+        if let Some(address) = self.owners.get(namespace.id, Instant::now()) {
+            return Err(Error::Elsewhere { address });
+        }
+        // The last byte of an id is random.
+        let lock = usize::from(namespace.id.to_bytes()[15]) % CLAIM_LOCKS;
+        let _claiming = self.claiming[lock].lock();
+        if store.require_owned(namespace).is_ok() {
+            return Ok(());
+        }
+        let claim = match store.prepare_claim(session.id(), namespace)? {
+            PreparedClaim::Held(claim) => claim,
+            PreparedClaim::Gone => return Err(Error::NamespaceGone),
+            PreparedClaim::OwnedBy(_, owner) => {
+                self.owners.put(namespace.id, owner.address.clone(), Instant::now());
+                return Err(Error::Elsewhere { address: owner.address });
+            }
+        };
+        // Nobody writes to the namespace now.
+        if let Some(newest) = store.newest_id_of(namespace.id)? {
+            self.parts.ids.raise(newest);
+        }
+        let entries = store.queue_entries_after(namespace, MessageId::from(Ulid::nil()))?;
+        for entry in &entries {
+            self.parts.pending.add(entry);
+        }
+        // A request that accepts a write waits for this lock, so its write comes after those of the former owner.
+        let _order = self.parts.ids.hold(namespace.id);
+        store.begin_writes(claim);
+        for entry in &entries {
+            self.parts.queue.add(entry);
+        }
+        tracing::debug!(account = %namespace.account, namespace = %namespace.name, queued = entries.len(), "claimed");
+        Ok(())
+    }
+
+    /// Renews the session, or begins the first one. Gives up everything if the session has ended.
+    pub(super) fn keep_session(&self) -> Result<()> {
+        let Some(session) = self.session() else { return self.begin_session() };
+        match session.renew(Instant::now()) {
+            Ok(()) => Ok(()),
+            Err(cuebase_storage::Error::SessionEnded) => {
+                tracing::warn!(node = %session.id(), "other nodes saw no renewal of this node; it joins again");
+                self.give_up();
+                self.begin_session()
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn begin_session(&self) -> Result<()> {
+        let version = env!("CARGO_PKG_VERSION");
+        let session = NodeSession::begin(&self.parts.store, &self.address, version, Instant::now())?;
+        tracing::info!(node = %session.id(), address = self.address, "joined the nodes that share the database");
+        *self.session.lock() = Some(Arc::new(session));
+        Ok(())
+    }
+
+    /// Gives up all namespaces. Nothing that was read or queued before is used afterwards.
+    fn give_up(&self) {
+        *self.session.lock() = None;
+        let _no_claims = self.claims.write();
+        self.parts.store.forget_claims();
+        self.parts.queue.clear();
+        self.parts.pending.clear();
+        self.parts.backlog.clear();
+        self.parts.namespaces.release_all();
+        self.owners.clear();
+    }
+
+    /// Reads which nodes there are, and declares those dead that did not renew their session. Returns whether a node has
+    /// ended since the last observation.
+    pub(super) fn observe(&self) -> Result<bool> {
+        let store = &self.parts.store;
+        let rows = store.node_rows()?;
+        let ended = self.watch.lock().observe(store, rows, Instant::now())?;
+        let mut live = Vec::new();
+        for (id, record) in store.nodes()? {
+            live.push(LiveNode { id, address: record.address, version: record.version });
+        }
+        *self.live.lock() = live;
+        if !ended.is_empty() {
+            tracing::info!(nodes = ended.len(), "nodes have ended; their namespaces can be claimed");
+            self.owners.clear();
+        }
+        Ok(!ended.is_empty())
+    }
+
+    /// Claims the namespaces that have queued writes and no owner, and reads writes of owned namespaces whose acceptance
+    /// was lost on the way.
+    pub(super) fn take_queued(&self) -> Result<()> {
+        for queued in self.parts.store.queued_namespaces()? {
+            if self.parts.store.require_owned(&queued.namespace).is_ok() {
+                self.complete_queue(&queued.namespace, queued.oldest)?;
+                continue;
+            }
+            match self.hold(&queued.namespace) {
+                Ok(()) | Err(Error::Elsewhere { .. } | Error::NamespaceGone) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the queued writes of an owned namespace that the queue in memory lacks: those whose batch was written
+    /// although the answer of the database was lost.
+    fn complete_queue(&self, namespace: &NamespaceKey, oldest: MessageId) -> Result<()> {
+        if self.parts.queue.messages_of(namespace.id).contains(&oldest) {
+            return Ok(());
+        }
+        let _order = self.parts.ids.hold(namespace.id);
+        for entry in self.parts.store.queue_entries_after(namespace, MessageId::from(Ulid::nil()))? {
+            if !self.parts.queue.messages_of(namespace.id).contains(&entry.id) {
+                self.parts.pending.add(&entry);
+                self.parts.queue.add(&entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up all namespaces in the records too, and ends the session.
+    pub(super) fn leave(&self) {
+        let Some(session) = self.session() else { return };
+        let owned = self.parts.store.owned_namespaces();
+        self.parts.namespaces.release_all();
+        for namespace in owned {
+            if let Err(error) = self.parts.store.release(namespace) {
+                // Others claim it when the session has ended.
+                tracing::warn!(%error, "a namespace could not be released");
+                break;
+            }
+        }
+        self.give_up();
+        if let Err(error) = session.end() {
+            tracing::warn!(%error, "the session could not be ended; other nodes wait until it expires");
+        }
+    }
+}
+
+fn no_session() -> Error {
+    let reason = "this node has no session: the database cannot be reached".to_owned();
+    Error::Disk { trouble: DiskTrouble::Unreachable, reason }
+}

@@ -1,0 +1,155 @@
+//! What the rest of the service asks: whether this process owns a namespace, and who else there is.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cuebase_storage::NamespaceKey;
+use cuebase_storage::records::ownership::NodeId;
+
+use super::keeper::Keeper;
+use super::node::{Node, NodeParts};
+use super::pass::PassKey;
+use crate::error::Result;
+
+/// The ownership of namespaces by this process.
+pub struct Ownership {
+    mode: Mode,
+}
+
+enum Mode {
+    /// The process is the only one with its data.
+    Alone,
+    /// The process shares its data with other nodes.
+    Shared { node: Arc<Node>, keeper: Keeper },
+}
+
+/// A node that has a session, as it was observed last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveNode {
+    /// Its id.
+    pub id: NodeId,
+    /// Its address for other nodes.
+    pub address: String,
+    /// The version of its program.
+    pub version: String,
+}
+
+/// The session in which a read began. `None` in a process that is alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading(Option<NodeId>);
+
+impl Ownership {
+    /// The ownership of a process that is the only one with its data.
+    pub fn alone() -> Self {
+        Self { mode: Mode::Alone }
+    }
+
+    /// Begins the session of a node, and the threads that keep it. `address` is where other nodes reach it.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be reached, or a thread cannot be started.
+    pub fn join(parts: NodeParts, address: String) -> anyhow::Result<Self> {
+        let node = Arc::new(Node::join(parts, address)?);
+        let keeper = Keeper::start(&node)?;
+        Ok(Self { mode: Mode::Shared { node, keeper } })
+    }
+
+    /// Whether the process is the only one with its data.
+    pub fn is_alone(&self) -> bool {
+        matches!(self.mode, Mode::Alone)
+    }
+
+    /// Makes sure that this process owns a namespace. Claims it if nobody owns it, or if its owner is dead.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elsewhere`](crate::error::Error::Elsewhere) if another node owns it,
+    /// [`Error::NamespaceGone`](crate::error::Error::NamespaceGone) if it was deleted.
+    pub fn hold(&self, namespace: &NamespaceKey) -> Result<()> {
+        match &self.mode {
+            Mode::Alone => Ok(()),
+            Mode::Shared { node, .. } => node.hold(namespace),
+        }
+    }
+
+    /// Forgets who owns a namespace, so that the next call of [`Self::hold`] reads it again.
+    pub fn forget_owner(&self, namespace: &NamespaceKey) {
+        if let Mode::Shared { node, .. } = &self.mode {
+            node.forget_owner(namespace.id);
+        }
+    }
+
+    /// The key that signs the requests between nodes. `None` in a process that is alone.
+    pub fn pass_key(&self) -> Option<&PassKey> {
+        match &self.mode {
+            Mode::Alone => None,
+            Mode::Shared { node, .. } => Some(node.pass_key()),
+        }
+    }
+
+    /// Begins a read of namespaces that this process owns.
+    pub fn begin_reading(&self) -> Reading {
+        match &self.mode {
+            Mode::Alone => Reading(None),
+            Mode::Shared { node, .. } => Reading(node.session_id()),
+        }
+    }
+
+    /// Whether the result of a read may be returned: nobody else could have changed what was read before the read ended.
+    pub fn may_return(&self, reading: Reading) -> bool {
+        match &self.mode {
+            Mode::Alone => true,
+            Mode::Shared { node, .. } => {
+                let Some(session) = node.session() else { return false };
+                reading.0 == Some(session.id()) && session.may_read(Instant::now())
+            }
+        }
+    }
+
+    /// Whether this process does the periodic work that one node does for all: it is alone, or has the smallest id.
+    /// Two nodes may do it for a moment, so the work must bear that.
+    pub fn is_first(&self) -> bool {
+        match &self.mode {
+            Mode::Alone => true,
+            Mode::Shared { node, .. } => {
+                let first = node.live_nodes().first().map(|live| live.id);
+                first.is_some() && first == node.session_id()
+            }
+        }
+    }
+
+    /// Returns the nodes that have a session, by id, this one included. Empty in a process that is alone.
+    pub fn live_nodes(&self) -> Vec<LiveNode> {
+        match &self.mode {
+            Mode::Alone => Vec::new(),
+            Mode::Shared { node, .. } => node.live_nodes(),
+        }
+    }
+
+    /// Returns the live nodes without this one.
+    pub fn peers(&self) -> Vec<LiveNode> {
+        let Mode::Shared { node, .. } = &self.mode else { return Vec::new() };
+        let own = node.session_id();
+        node.live_nodes().into_iter().filter(|live| Some(live.id) != own).collect()
+    }
+
+    /// Whether a node with an address has a session, as far as it was observed.
+    pub fn is_live(&self, address: &str) -> bool {
+        self.live_nodes().iter().any(|live| live.address == address)
+    }
+
+    /// Gives up all namespaces and ends the session, so that other nodes need not wait. Jobs and requests have ended.
+    pub fn leave(&self) {
+        if let Mode::Shared { node, keeper } = &self.mode {
+            keeper.stop();
+            node.leave();
+        }
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,124 @@
+//! A request in a process that shares its storage: answered here if this process owns the namespace, otherwise by the
+//! owner.
+//!
+//! The handler runs first. If it meets a namespace that this process does not own, it fails before it changes anything.
+//! The namespace is then claimed and the handler runs again, or the owner gets the request.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebase_storage::NamespaceKey;
+use cuebase_storage::error::DiskTrouble;
+use hyper::{Method, StatusCode};
+
+use super::body::ReceivedBody;
+use super::forwarding::{ForwardError, ForwardedRequest, owner_unreachable};
+use super::reply_memory::HeldReply;
+use super::requests::{Arrival, Failure, MatchedRequest, RequestHandler};
+use crate::api::routes::{Executor, Route};
+use crate::api::{Reply, ReplyBody, error};
+use crate::cluster::Reading;
+use crate::error::{Error, Result};
+
+/// How long a request waits for an owner that takes it.
+const OWNER_WAIT: Duration = Duration::from_secs(1);
+/// Pause before an owner is asked again.
+const OWNER_PAUSE: Duration = Duration::from_millis(50);
+
+/// Where a request was answered.
+pub(super) enum Answered {
+    /// In this process.
+    Here(HeldReply),
+    /// By the owner of its namespace.
+    Elsewhere(HeldReply),
+}
+
+impl RequestHandler {
+    /// Answers a request here or at the owner of its namespace.
+    pub(super) async fn answer_at_owner(
+        &self,
+        request: MatchedRequest,
+        body: &ReceivedBody,
+    ) -> Result<Answered, Reply> {
+        let deadline = Instant::now() + OWNER_WAIT;
+        let ownership = self.app.namespaces.ownership();
+        loop {
+            let reading = ownership.begin_reading();
+            let namespace = match self.answer_here(request.again(), body).await {
+                Ok(reply) => {
+                    self.check_reading(request.route, reading).map_err(|error| refuse(&request, &error))?;
+                    return Ok(Answered::Here(reply));
+                }
+                Err(Failure::Refused(reply)) => return Err(reply),
+                Err(Failure::NotOwner(namespace)) => namespace,
+            };
+            let address = match self.hold_namespace(&namespace).await {
+                // The next round answers here.
+                Ok(()) if Instant::now() < deadline => continue,
+                Ok(()) => return Err(refuse(&request, &Error::NotOwner(namespace))),
+                Err(Error::Elsewhere { address }) => address,
+                Err(error) => return Err(refuse(&request, &error)),
+            };
+            if request.arrival == Arrival::Node {
+                // The sender reads the owner again.
+                return Err(Reply::new(StatusCode::MISDIRECTED_REQUEST, Vec::new()));
+            }
+            let outcome = self.forward(&request, body, &address).await;
+            let failure = match outcome {
+                Ok(reply) => return Ok(Answered::Elsewhere(reply?)),
+                Err(failure) => failure,
+            };
+            ownership.forget_owner(&namespace);
+            let is_repeatable = matches!(failure, ForwardError::NotTaken) || is_read(request.route);
+            if !is_repeatable || Instant::now() >= deadline {
+                return Err(refuse(&request, &owner_unreachable(&failure)));
+            }
+            tokio::time::sleep(OWNER_PAUSE).await;
+        }
+    }
+
+    /// Claims a namespace, or fails with the address of its owner. Calls the database, so it runs on a blocking thread.
+    pub(super) async fn hold_namespace(&self, namespace: &NamespaceKey) -> Result<()> {
+        let ownership = Arc::clone(self.app.namespaces.ownership());
+        let namespace = namespace.clone();
+        let held = tokio::task::spawn_blocking(move || ownership.hold(&namespace)).await;
+        held.unwrap_or_else(|_| Err(Error::internal("the claim of a namespace panicked")))
+    }
+
+    /// Fails if the session of this process ended while a namespace was read: another node may have changed it.
+    fn check_reading(&self, route: &Route, reading: Reading) -> Result<()> {
+        if !is_read(route) || self.app.namespaces.ownership().may_return(reading) {
+            return Ok(());
+        }
+        let reason = "this node lost the connection to the database while it answered".to_owned();
+        Err(Error::Disk { trouble: DiskTrouble::Unreachable, reason })
+    }
+
+    /// Sends a request to the owner. The inner error is the reply if there is no memory for the answer.
+    async fn forward(
+        &self,
+        request: &MatchedRequest,
+        body: &ReceivedBody,
+        address: &str,
+    ) -> Result<Result<HeldReply, Reply>, ForwardError> {
+        let forwarded = ForwardedRequest {
+            caller: request.principal.as_ref(),
+            method: request.route.method.clone(),
+            target: &request.target,
+            headers: &request.headers,
+            body: body.bytes.clone(),
+        };
+        let reply = self.forwarding.answer(address, &forwarded).await?;
+        debug_assert!(matches!(reply.body, ReplyBody::Bytes(_)));
+        Ok(self.hold(request.route, &request.sender(), reply, None))
+    }
+}
+
+/// Whether a route only reads, so that a request can be repeated and its answer must be up to date.
+fn is_read(route: &Route) -> bool {
+    route.method == Method::GET || matches!(route.executor, Executor::Retrieval | Executor::Retrieve)
+}
+
+fn refuse(request: &MatchedRequest, error: &Error) -> Reply {
+    error::reply(error, &request.error_format)
+}
