@@ -55,6 +55,19 @@ fn a_sign_in_code_works_once() {
 }
 
 #[test]
+fn a_sign_in_code_survives_a_restart() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let (_, code) = link(&data, &[]);
+    server.kill();
+    let _server = Server::start(&data);
+    // Another link has the address of the new server.
+    let (address, _) = link(&data, &[]);
+    assert_eq!(post(&address, "/session", None, &json!({"code": code})).0, 200);
+    assert_eq!(post(&address, "/session", None, &json!({"code": code})).0, 403);
+}
+
+#[test]
 fn the_dashboard_is_public_and_the_api_behind_it_is_not() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -103,7 +103,7 @@ fn read_namespace(store: &Store) {
 fn purge(store: &Store) {
     let message = MessageId::from(ID);
     let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes());
-    let _ = store.purge_writes(i64::MAX);
+    let _ = (store.purge_writes(i64::MAX), store.purge_links(i64::MAX));
     let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_except(&[]), store.drop_unreadable(message));
     let removal = RemovalRecord { account: AccountId::default(), name: name(), id: NamespaceId::new(ID) };
     let _ = (store.remove_records(&removal), store.finish_removal(removal.id));

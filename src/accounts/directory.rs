@@ -20,13 +20,13 @@ pub const KEY_NAME_CHARS_MAX: usize = 200;
 
 /// The accounts of a data directory, with their credentials.
 pub struct Accounts {
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     /// Signs and verifies the sessions of this server.
     issuer: LocalIssuer,
     /// Cleared whenever a credential or an account loses its access.
     cache: PrincipalCache,
-    /// The time by which sessions expire.
-    clock: Clock,
+    /// The time by which sessions and sign-in links expire.
+    pub(super) clock: Clock,
 }
 
 /// The properties of a new API key.

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::serve::{first_key, fit_into_memory, interrupted, runtime, start};
+use crate::accounts::Accounts;
 use crate::app::App;
 use crate::config::{Config, ListenAddress, setting};
 use crate::dashboard::Dashboard;
@@ -69,8 +70,10 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
                 Err(error) => Err(error.into()),
             };
             if result.is_ok() && !once {
-                print_addresses(&dashboard, &address.to_string(), &key);
-                interrupted().await;
+                result = print_addresses(&app.accounts, &dashboard, &address.to_string(), &key);
+                if result.is_ok() {
+                    interrupted().await;
+                }
             }
         };
         server.run(stop).await?;
@@ -79,9 +82,9 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
 }
 
 /// Prints how to reach the server of the demo.
-fn print_addresses(dashboard: &Dashboard, address: &str, key: &str) {
+fn print_addresses(accounts: &Accounts, dashboard: &Dashboard, address: &str, key: &str) -> anyhow::Result<()> {
     println!("\nServing until Ctrl-C.\n");
-    if let Some(link) = dashboard.link(&AccountId::default()) {
+    if let Some(link) = dashboard.link(accounts, &AccountId::default())? {
         println!("  dashboard  {link}");
     }
     println!("  key        {key}\n");
@@ -89,6 +92,7 @@ fn print_addresses(dashboard: &Dashboard, address: &str, key: &str) {
     let target = format!("http://{address}/v1/retrieve?namespace=demo&{question}");
     println!("  curl -H 'authorization: Bearer {key}' '{target}'\n");
     println!("listening on http://{address}");
+    Ok(())
 }
 
 /// Ingests the sample and prints the hits of each question.

@@ -55,7 +55,7 @@ fn print_addresses(accounts: &Accounts, config: &Config, server: &Server) -> any
         println!("  data       {}", config.data.display());
         println!("  key        {key}");
         println!("             (for the whole account, not shown again; `cuebase keys create` creates another)");
-        if let Some(link) = dashboard.link(&AccountId::default()) {
+        if let Some(link) = dashboard.link(accounts, &AccountId::default())? {
             println!("  dashboard  {link}");
             println!("             (signs in once, within an hour; `cuebase token --link` creates another)");
         }

@@ -119,7 +119,7 @@ impl CommandRunner<'_> {
     fn create_link(&self, account: &AccountId) -> Result<Value> {
         self.ensure_account(account)?;
         let link = match self.host {
-            Host::Server(server) => server.dashboard.link(account),
+            Host::Server(server) => server.dashboard.link(&self.app.accounts, account)?,
             Host::CommandLine => None,
         };
         let Some(link) = link else {

@@ -16,7 +16,7 @@ use crate::dashboard::Dashboard;
 
 /// What commands need to know of the server that runs them.
 pub struct RunningServer {
-    /// The dashboard, which issues sign-in links.
+    /// The dashboard, to which sign-in links lead.
     pub dashboard: Arc<Dashboard>,
     /// Base URL of the API.
     pub url: String,

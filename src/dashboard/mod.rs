@@ -1,12 +1,11 @@
 //! The dashboard: a web page inside the binary that uses only the public API.
 //!
 //! [`pages`] holds the files of the page. Their sources are in the top folder `dashboard`, whose build writes `page/` and
-//! `bundle.rs`. [`links`] holds the one-time codes for signing in with the local issuer, and [`sign_in`] signs in with an
-//! external issuer. [`markdown`] renders untrusted memories. The listener is in `server::dashboard`.
+//! `bundle.rs`. [`sign_in`] signs in with an external issuer; the one-time codes for signing in with the local issuer are
+//! in `accounts`. [`markdown`] renders untrusted memories. The listener is in `server::dashboard`.
 
 mod bundle;
 mod file;
-pub mod links;
 pub mod markdown;
 pub mod pages;
 pub mod sign_in;
@@ -15,14 +14,13 @@ use std::sync::OnceLock;
 
 use cuebase_storage::AccountId;
 
-use self::links::Links;
 use self::sign_in::ExternalSignIn;
+use crate::accounts::Accounts;
 use crate::config::Config;
+use crate::error::Result;
 
 /// The state of the dashboard outside of the API.
 pub struct Dashboard {
-    /// Unused sign-in links.
-    pub links: Links,
     /// Sign-in with an external issuer, if one is configured.
     pub external: Option<ExternalSignIn>,
     public_url: Option<String>,
@@ -37,7 +35,7 @@ impl Dashboard {
             None => None,
         };
         let public_url = config.listeners.dashboard.public_url.clone();
-        Ok(Self { links: Links::default(), external, public_url, address: OnceLock::new() })
+        Ok(Self { external, public_url, address: OnceLock::new() })
     }
 
     /// Sets the address of the listener.
@@ -53,8 +51,9 @@ impl Dashboard {
     }
 
     /// Creates a link that signs in as an account, once. Returns `None` while the dashboard is not served.
-    pub fn link(&self, account: &AccountId) -> Option<String> {
+    pub fn link(&self, accounts: &Accounts, account: &AccountId) -> Result<Option<String>> {
+        let Some(url) = self.url() else { return Ok(None) };
         // The part after the number sign is never sent to a server, so the code is in no log and no referrer.
-        Some(format!("{}/#code={}", self.url()?, self.links.issue(account)?))
+        Ok(Some(format!("{url}/#code={}", accounts.create_link_code(account)?)))
     }
 }

@@ -10,7 +10,7 @@ use super::job::{Job, JobName};
 use super::stop::{StopSignal, Wake};
 use crate::error::Result;
 use crate::model::Models;
-use crate::service::running_time::RunningTime;
+use crate::service::running_time::{Counts, RunningTime};
 
 /// Time between two records.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -46,13 +46,13 @@ impl Job for CallNotes {
         if let Err(error) = &noted {
             tracing::error!(%error, "the number of model calls could not be recorded");
         }
-        // The next process continues from this running time.
-        let written = self.store.put_running_ms(self.running.now_ms());
-        if let Err(error) = &written {
+        // No other process uses the data directory.
+        let recorded = self.running.record(&self.store, Counts::Here);
+        if let Err(error) = &recorded {
             tracing::error!(%error, "the running time could not be recorded");
         }
         noted?;
-        written?;
+        recorded?;
         Ok(())
     }
 }

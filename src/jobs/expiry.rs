@@ -66,7 +66,8 @@ impl Expiry {
         Ok(())
     }
 
-    /// Deletes dead letters, fingerprints, records of writes and notifications that are past their retention.
+    /// Deletes dead letters, fingerprints, records of writes, notifications and sign-in links that are past their
+    /// retention.
     fn purge(&self) -> Result<()> {
         let running_ms = self.running.now_ms();
         self.store.purge_dead_letters(running_ms.saturating_sub(DEAD_LETTER_RETENTION_MS))?;
@@ -74,10 +75,12 @@ impl Expiry {
         self.store.purge_path_writes()?;
         self.store.purge_writes(self.clock.now_ms() - WRITE_RETENTION_MS)?;
         self.store.purge_notifications(self.clock.now_ms() - NOTIFICATION_RETENTION_MS)?;
+        self.store.purge_links(self.clock.now_ms())?;
         Ok(())
     }
 
-    /// Drops the stored vectors of models that no index uses.
+    /// Drops the stored vectors of models that no index uses, in the namespaces that this process owns. The backlog has
+    /// those of them that still need vectors of a former model.
     fn drop_unused_vectors(&self) -> Result<()> {
         if self.backlog.list().is_empty() {
             let dropped = self.store.drop_vectors_except(&[self.models.current().key()])?;

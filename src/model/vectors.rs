@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cuebase_storage::records::VectorKey;
-use cuebase_storage::{NamespaceId, Store};
+use cuebase_storage::{NamespaceId, NamespaceKey, Store};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
@@ -64,7 +64,7 @@ impl Vectors {
     /// Vectors computed before an error stay stored.
     pub fn prepare<'a>(
         &self,
-        namespace: NamespaceId,
+        namespace: &NamespaceKey,
         texts: impl IntoIterator<Item = &'a str>,
         deadline: Deadline,
     ) -> Result<usize, ModelError> {
@@ -75,7 +75,7 @@ impl Vectors {
         let mut missing: Vec<(&str, VectorKey)> = texts.into_iter().map(|text| (text, self.key_of(text))).collect();
         missing.sort_unstable_by_key(|(_, key)| key.text);
         missing.dedup_by_key(|(_, key)| key.text);
-        missing.retain(|(_, key)| !matches!(store.vector(namespace, key), Ok(Some(_))));
+        missing.retain(|(_, key)| !matches!(store.vector(namespace.id, key), Ok(Some(_))));
         for batch in missing.chunks(BATCH_TEXTS) {
             let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
             let vectors = self.model.embed(&texts, deadline)?;
@@ -148,6 +148,7 @@ fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::{AccountId, NamespaceName};
     use ulid::Ulid;
 
     use super::*;
@@ -183,10 +184,11 @@ mod tests {
         let model = Arc::new(Counting::default());
         let vectors = Vectors::new(model.clone(), Some(store));
         let (a, b) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
+        let key = NamespaceKey { account: AccountId::default(), name: NamespaceName::default(), id: a };
         let deadline = || Deadline::background(Duration::from_secs(1));
         assert_eq!(vectors.available(a, "one"), None);
-        assert_eq!(vectors.prepare(a, ["one", "two", "one", ""], deadline()), Ok(3));
-        assert_eq!(vectors.prepare(a, ["two", "three"], deadline()), Ok(1));
+        assert_eq!(vectors.prepare(&key, ["one", "two", "one", ""], deadline()), Ok(3));
+        assert_eq!(vectors.prepare(&key, ["two", "three"], deadline()), Ok(1));
         assert_eq!((model.texts.load(Ordering::SeqCst), model.calls.load(Ordering::SeqCst)), (4, 2));
         assert_eq!(vectors.available(a, "one"), Some(vec![1.0, 0.0]));
         assert_eq!(vectors.available(a, ""), Some(vec![0.0, 0.0]));

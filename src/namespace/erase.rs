@@ -114,7 +114,7 @@ impl Namespace {
         change.complete();
         if let Some(ErasureRecord::Applied { former_files }) = self.context.store.erasure(self.id)? {
             self.repository.remove_former_files(&former_files)?;
-            self.context.store.finish_erasure(self.id)?;
+            self.context.store.finish_erasure(&self.key())?;
         }
         self.record_waiting(writer)
     }

@@ -110,7 +110,7 @@ impl Namespace {
     /// committed without vectors.
     pub fn prepare(&self, texts: &[String], deadline: Deadline) {
         let Some(vectors) = self.context.models.of(self.snapshot().model()) else { return };
-        match vectors.prepare(self.id, texts.iter().map(String::as_str), deadline) {
+        match vectors.prepare(&self.key(), texts.iter().map(String::as_str), deadline) {
             // Only a call, not a cached vector, shows that the model works.
             Ok(computed) if computed > 0 => self.context.backlog.retry_now(),
             Ok(_) => {}

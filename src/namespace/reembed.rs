@@ -71,7 +71,7 @@ impl Namespace {
                 texts.push(cue.text.as_str());
             }
         }
-        vectors.prepare(self.id, texts, self.context.models.background_deadline())?;
+        vectors.prepare(&self.key(), texts, self.context.models.background_deadline())?;
         Ok(())
     }
 

@@ -188,7 +188,7 @@ fn sign_in(dashboard: &Dashboard, accounts: &Accounts, body: &[u8]) -> Result<Re
     })?;
     let token = match proof {
         Proof::Code { code } => {
-            let Some(account) = dashboard.links.redeem(&code) else {
+            let Some(account) = accounts.redeem_link_code(&code)? else {
                 let message = "this code is used, expired or unknown: create a new link";
                 return Err(Error::forbidden(ErrorCode::CodeRefused, message));
             };

@@ -141,10 +141,11 @@ impl Conversations {
 
     /// Deletes a conversation and the sources of its messages. The memories extracted from it stay.
     pub fn delete(&self, account: &AccountId, id: &str) -> Result<()> {
-        let ConversationRecord { id, namespace_id, .. } = self.get(account, id)?;
+        let found = self.get(account, id)?;
+        let id = found.id;
         // The sources are deleted first, so that a call that fails halfway can be repeated. Their session is the id of
         // the conversation.
-        self.delete_session_sources(namespace_id, &id.to_string(), id.into())?;
+        self.delete_session_sources(&found.namespace_key(), &id.to_string(), id.into())?;
         loop {
             let (stored, record) = self.stored(account, id)?;
             let mut batch = self.store.batch();

@@ -6,7 +6,7 @@
 
 use cuebase_storage::memory_file::{MemoryFile, markdown};
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
-use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
+use cuebase_storage::{AccountId, MessageId, NamespaceKey, NamespaceName};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -199,7 +199,8 @@ impl Conversations {
         let id = source_id(id)?;
         let generation = self.store.generation();
         // Under the writer's lock, so that an ingestion that ends at the same time does not store the source again.
-        let deleted = self.namespaces.with_writes_paused(namespace, || self.store.delete_source(namespace.id, id))?;
+        let key = namespace.key();
+        let deleted = self.namespaces.with_writes_paused(namespace, || self.store.delete_source(&key, id))?;
         if !deleted {
             return Err(no_source());
         }
@@ -210,12 +211,12 @@ impl Conversations {
     /// Deletes the sources of a session that were accepted after an id. Buffered: durable with the next sync.
     pub(super) fn delete_session_sources(
         &self,
-        namespace: NamespaceId,
+        namespace: &NamespaceKey,
         session_id: &str,
         mut after: MessageId,
     ) -> Result<()> {
         loop {
-            let page = self.store.sources_after(namespace, Some(after), PAGE)?;
+            let page = self.store.sources_after(namespace.id, Some(after), PAGE)?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             for record in page {

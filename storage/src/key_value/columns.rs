@@ -155,6 +155,9 @@ pub enum Column {
     /// change a namespace expect the record under which their node claimed it.
     #[strum(serialize = "owners")]
     Owners,
+    /// `SHA-256 of a code` → link record: an unused sign-in link. Kept until it is used or expires.
+    #[strum(serialize = "links")]
+    Links,
 }
 
 impl Column {

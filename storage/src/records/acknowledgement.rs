@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// Deletes the ids of [`Store::newest_path_write`] that are older than every queued entry of their namespace. Returns
-    /// the number deleted.
+    /// the number deleted. An id that a newer write replaces meanwhile is kept, so any node may purge.
     pub fn purge_path_writes(&self) -> Result<usize> {
         let mut deleted = 0;
         let mut after: Option<Vec<u8>> = None;
@@ -162,19 +162,14 @@ impl Store {
             after = Some(last.clone());
             // Read after the ids: an entry that is older than one of them was in the queue before it was written.
             let oldest = self.oldest_queued()?;
-            let mut batch = self.batch();
-            let mut expired = 0;
+            let mut expired = Vec::new();
             for (key, value) in page {
                 if is_before_queue(&key, &value, &oldest) {
-                    // A newer write of the path may replace the id meanwhile.
-                    batch.changes.expect(Column::PathWrites, key.clone(), Some(value)).delete(Column::PathWrites, key);
-                    expired += 1;
+                    expired.push((key, value));
                 }
             }
-            // If a path was written meanwhile, the next purge deletes the others.
-            if expired > 0 && self.commit_if_current(batch)? {
-                deleted += expired;
-            }
+            // A newer write of the path may replace the id meanwhile.
+            deleted += self.delete_unchanged(Column::PathWrites, &[], &expired)?;
         }
     }
 

@@ -26,6 +26,8 @@ pub struct RecordBatch<'a> {
     pub(super) changes: Batch,
     /// The namespaces that must exist.
     live: Vec<NamespaceKey>,
+    /// The namespaces that this process must own, whether or not they exist.
+    held: Vec<NamespaceKey>,
     /// The greatest id that the batch assigns in each namespace.
     newest_ids: BTreeMap<NamespaceId, Ulid>,
 }
@@ -33,15 +35,21 @@ pub struct RecordBatch<'a> {
 impl Store {
     /// Begins a batch without changes.
     pub fn batch(&self) -> RecordBatch<'_> {
-        RecordBatch { store: self, changes: Batch::new(), live: Vec::new(), newest_ids: BTreeMap::new() }
+        RecordBatch {
+            store: self,
+            changes: Batch::new(),
+            live: Vec::new(),
+            held: Vec::new(),
+            newest_ids: BTreeMap::new(),
+        }
     }
 
     /// Writes a batch. The write is buffered: it is durable after [`Store::sync_since`].
     ///
     /// # Errors
     /// [`Error::NamespaceGone`] if a namespace that the batch requires does not exist, [`Error::NotOwner`] if another
-    /// node owns it. [`Error::ConditionFailed`] if another record changed since it was read; the caller reads it again and repeats its work. Nothing is changed in
-    /// both cases.
+    /// node owns it. [`Error::ConditionFailed`] if another record changed since it was read; the caller reads it again
+    /// and repeats its work. Nothing is changed in these cases.
     pub fn commit(&self, batch: RecordBatch<'_>) -> Result<()> {
         self.write_batch(batch, Durability::Buffered)
     }
@@ -67,7 +75,7 @@ impl Store {
         for (namespace, id) in &batch.newest_ids {
             self.record_id(&mut batch.changes, *namespace, *id);
         }
-        for namespace in &batch.live {
+        for namespace in batch.live.iter().chain(&batch.held) {
             self.fences.expect_held(&mut batch.changes, namespace)?;
         }
         let failed = match self.kv.write(&batch.changes, durability) {
@@ -80,12 +88,22 @@ impl Store {
             if !self.is_live(namespace.id)? {
                 return Err(Error::NamespaceGone(namespace));
             }
-            if !self.is_held(namespace.id)? {
-                self.fences.drop_hold(namespace.id);
-                return Err(Error::NotOwner(namespace));
-            }
+            self.require_still_held(namespace)?;
+        }
+        for namespace in batch.held {
+            self.require_still_held(namespace)?;
         }
         Err(failed)
+    }
+
+    /// Fails if this process no longer owns a namespace, and remembers that.
+    fn require_still_held(&self, namespace: NamespaceKey) -> Result<()> {
+        if self.is_held(namespace.id)? {
+            return Ok(());
+        }
+        self.fences.drop_hold(namespace.id);
+        // The removal of a deleted namespace deletes its owner record.
+        if self.is_live(namespace.id)? { Err(Error::NotOwner(namespace)) } else { Err(Error::NamespaceGone(namespace)) }
     }
 }
 
@@ -99,6 +117,12 @@ impl RecordBatch<'_> {
     pub(super) fn require_live_key(&mut self, namespace: NamespaceKey) {
         self.changes.expect(Column::LiveNamespaces, namespace.id.to_bytes(), Some(Vec::new()));
         self.live.push(namespace);
+    }
+
+    /// Requires this process to own a namespace when the batch is written. Unlike [`Self::require_live_key`], it does not
+    /// require the namespace to exist, and adds nothing in a store of one process.
+    pub(super) fn require_held(&mut self, namespace: NamespaceKey) {
+        self.held.push(namespace);
     }
 
     /// Records an id that the batch assigns in a namespace, for [`Store::newest_id`].

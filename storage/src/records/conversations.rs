@@ -38,7 +38,7 @@ pub struct ConversationRecord {
 
 impl ConversationRecord {
     /// Returns the identity of the namespace that stores the conversation.
-    fn namespace_key(&self) -> NamespaceKey {
+    pub fn namespace_key(&self) -> NamespaceKey {
         NamespaceKey { account: self.account.clone(), name: self.namespace.clone(), id: self.namespace_id }
     }
 }
@@ -168,6 +168,7 @@ impl RecordBatch<'_> {
     /// Deletes a conversation with its messages. The commit fails if the record changed since it was read, so a message
     /// that was appended meanwhile does not outlive the conversation.
     pub fn delete_conversation(&mut self, stored: &Stored<ConversationRecord>, record: &ConversationRecord) {
+        self.require_held(record.namespace_key());
         let id = record.id.to_bytes();
         let record_key = conversation_key(&record.account, record.id);
         self.changes.expect(Column::Conversations, record_key.clone(), stored.bytes.clone());

@@ -11,7 +11,7 @@ use super::writes::{self, WriteChanges, WriteEnd, WriteOutcome};
 use crate::error::Result;
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::{prefix, prefixed_key};
-use crate::key_value::{Batch, Column, Durability};
+use crate::key_value::{Batch, Column, Durability, KeyValuePair};
 
 /// A permanently failed write, without its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,11 +139,17 @@ impl Store {
 
     /// Visits the dead letters of all accounts. Letters that cannot be decoded are set aside.
     pub fn for_each_dead_letter(&self, mut visit: impl FnMut(DeadLetter)) -> Result<()> {
+        self.for_each_stored_letter(|letter, _| visit(letter))
+    }
+
+    /// Visits the dead letters of all accounts, each with its record as it is stored. Letters that cannot be decoded are
+    /// set aside.
+    fn for_each_stored_letter(&self, mut visit: impl FnMut(DeadLetter, KeyValuePair)) -> Result<()> {
         let mut unreadable = Vec::new();
         for entry in self.kv.read_all(Column::DeadLetters) {
             let (key, value) = entry?;
             match decode(Column::DeadLetters, &value) {
-                Ok(letter) => visit(letter),
+                Ok(letter) => visit(letter, (key, value)),
                 Err(_) => unreadable.push(key),
             }
         }
@@ -225,21 +231,19 @@ impl Store {
     }
 
     /// Deletes dead letters that failed before the given total running time, in milliseconds. Returns the number
-    /// deleted.
+    /// deleted. A letter that is revived meanwhile, and fails again, is kept, so any node may purge.
     pub fn purge_dead_letters(&self, died_before_running_ms: u64) -> Result<usize> {
-        let mut batch = Batch::new();
-        let mut deleted = 0;
-        self.for_each_dead_letter(|letter| {
+        let mut expired = Vec::new();
+        self.for_each_stored_letter(|letter, stored| {
             if letter.died_running_ms < died_before_running_ms {
-                DeadLetter::delete(&mut batch, &letter.account, letter.id);
-                deleted += 1;
+                expired.push(stored);
             }
         })?;
-        self.kv.write(&batch, Durability::Buffered)?;
-        Ok(deleted)
+        self.delete_unchanged(Column::DeadLetters, &[Column::DeadLetterWork], &expired)
     }
 
-    /// Deletes the dead letters of a deleted namespace.
+    /// Deletes the dead letters of a deleted namespace. Needs no condition: without the namespace, no letter of it can be
+    /// revived or added, so no other node replaces one.
     pub(super) fn drop_dead_letters_of(&self, account: &AccountId, namespace: NamespaceId) -> Result<()> {
         let mut batch = Batch::new();
         for letter in self.dead_letters(account, None, usize::MAX)? {

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::identity::{MessageId, NamespaceId, NamespaceKey};
 use crate::key_value::columns::prefix;
-use crate::key_value::{Batch, Column, ColumnPrefix, Durability};
+use crate::key_value::{Column, ColumnPrefix};
 
 /// Bytes at the end of a key of [`Column::Revisions`]: NUL and the position in the history.
 const REVISION_SUFFIX_BYTES: usize = 1 + 8;
@@ -143,10 +143,11 @@ impl Store {
     }
 
     /// Records that an erasure is complete. Buffered: if it is lost, the last steps are repeated.
-    pub fn finish_erasure(&self, namespace: NamespaceId) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.delete(Column::Erasures, namespace.to_bytes());
-        self.kv.write(&batch, Durability::Buffered)
+    pub fn finish_erasure(&self, namespace: &NamespaceKey) -> Result<()> {
+        let mut batch = self.batch();
+        batch.require_held(namespace.clone());
+        batch.changes.delete(Column::Erasures, namespace.id.to_bytes());
+        self.commit(batch)
     }
 
     /// Returns the kept conversations of a namespace that changed one of these paths.
@@ -428,7 +429,7 @@ mod tests {
         assert!(matches!(queued.work, QueuedWork::FinishErasure { report } if report.memories == 1));
         let applied = store.erasure(home.id).expect("reads");
         assert!(matches!(applied, Some(ErasureRecord::Applied { former_files }) if former_files.len() == 1));
-        store.finish_erasure(home.id).expect("finishes");
+        store.finish_erasure(&home.key()).expect("finishes");
         assert_eq!(store.erasure(home.id).expect("reads"), None);
     }
 

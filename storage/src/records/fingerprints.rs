@@ -12,7 +12,7 @@ use super::dedup::{Dedup, FingerprintSubject, SUBJECT_BYTES};
 use super::namespaces::key;
 use super::queue_entry::QueueEntry;
 use super::store::{Store, decode, encode};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
@@ -150,7 +150,7 @@ impl Store {
     }
 
     /// Deletes fingerprints of bodies accepted before the given total running time, in milliseconds. Returns the number
-    /// deleted.
+    /// deleted. A fingerprint that a new acceptance of the body replaces meanwhile is kept, so any node may purge.
     pub fn purge_fingerprints(&self, before_running_ms: u64) -> Result<usize> {
         let mut deleted = 0;
         let mut after: Option<Vec<u8>> = None;
@@ -158,23 +158,23 @@ impl Store {
             let page = self.kv.scan(Column::Fingerprints, b"", after.as_deref(), PAGE_ENTRIES)?;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
-            let mut batch = Batch::new();
-            for (key, value) in &page {
-                let fingerprint = decode::<Fingerprint>(Column::Fingerprints, value);
+            let mut expired = Vec::new();
+            for (key, value) in page {
+                let fingerprint = decode::<Fingerprint>(Column::Fingerprints, &value);
                 // A fingerprint that cannot be decoded detects no repetition.
                 let is_current = matches!(fingerprint, Ok(known) if known.running_ms >= before_running_ms);
                 if !is_current {
-                    batch.delete(Column::Fingerprints, key.clone());
-                    deleted += 1;
+                    expired.push((key, value));
                 }
             }
-            self.kv.write(&batch, Durability::Buffered)?;
+            deleted += self.delete_unchanged(Column::Fingerprints, &[], &expired)?;
         }
         self.purge_subjects()?;
         Ok(deleted)
     }
 
-    /// Deletes the subjects of fingerprints that no longer exist.
+    /// Deletes the subjects of fingerprints that no longer exist. Each batch expects these fingerprints to be absent: a
+    /// new acceptance of the body writes the fingerprint together with the same subjects.
     fn purge_subjects(&self) -> Result<()> {
         let namespace_bytes = size_of::<NamespaceId>();
         let mut after: Option<Vec<u8>> = None;
@@ -186,11 +186,17 @@ impl Store {
             for (key, _) in &page {
                 let (namespace, rest) = key.split_at(namespace_bytes.min(key.len()));
                 let suffix = rest.get(SUBJECT_BYTES..).unwrap_or(&[]);
-                if self.kv.get(Column::Fingerprints, &[namespace, suffix].concat())?.is_none() {
+                let fingerprint = [namespace, suffix].concat();
+                if self.kv.get(Column::Fingerprints, &fingerprint)?.is_none() {
+                    batch.expect(Column::Fingerprints, fingerprint, None);
                     batch.delete(Column::FingerprintSubjects, key.clone());
                 }
             }
-            self.kv.write(&batch, Durability::Buffered)?;
+            match self.kv.write(&batch, Durability::Buffered) {
+                // A body was accepted again meanwhile. The next purge deletes the other subjects of the page.
+                Ok(()) | Err(Error::ConditionFailed { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }

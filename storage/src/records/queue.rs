@@ -14,7 +14,7 @@ use super::dedup::{Dedup, Enqueued, FingerprintSubject};
 use super::queue_entry::{self, QueueEntry, queue_key, queue_prefix};
 use super::store::{Store, decode};
 use super::writes;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::{MessageId, NamespaceId, NamespaceKey};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
@@ -37,9 +37,8 @@ impl RecordBatch<'_> {
     /// each write invalidates the fingerprints of all earlier ones.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if the entry cannot be read back. The commit fails with
-    /// [`Error::ConditionFailed`](crate::Error::ConditionFailed) if another caller accepted the body meanwhile, or if
-    /// its fingerprint was purged.
+    /// [`Error::Invalid`] if the entry cannot be read back. The commit fails with [`Error::ConditionFailed`] if another
+    /// caller accepted the body meanwhile, or if its fingerprint was purged.
     pub fn enqueue(
         &mut self,
         entry: &QueueEntry,
@@ -80,19 +79,38 @@ impl Store {
         Ok(unreadable.len())
     }
 
-    /// Moves a record that cannot be decoded from its column to [`Column::Unreadable`], unchanged.
+    /// Moves a record that cannot be decoded from its column to [`Column::Unreadable`], unchanged. A record of a
+    /// namespace that another node owns stays where it is, for that node. So does a record that changes meanwhile.
     pub fn set_aside(&self, column: Column, key: &[u8]) -> Result<()> {
+        self.set_aside_with(column, key, &[])
+    }
+
+    /// Moves a record as [`Store::set_aside`], and deletes the records with the same key in other columns.
+    pub(super) fn set_aside_with(&self, column: Column, key: &[u8], others: &[Column]) -> Result<()> {
         let Some(value) = self.kv.get(column, key)? else { return Ok(()) };
         let mut batch = Batch::new();
+        if let Some(namespace) = namespace_of(column, key)
+            && !self.fences.expect_if_held(&mut batch, namespace)
+        {
+            return Ok(());
+        }
+        batch.expect(column, key, Some(value.clone()));
         batch.put(Column::Unreadable, joined_bytes(column.name(), key), value);
         batch.delete(column, key);
-        self.kv.write(&batch, Durability::Synced)
+        for other in others {
+            batch.delete(*other, key);
+        }
+        match self.kv.write(&batch, Durability::Synced) {
+            // Somebody else set it aside or replaced it, or the namespace has another owner.
+            Err(Error::ConditionFailed { .. }) => Ok(()),
+            written => written,
+        }
     }
 
     /// Returns an entry.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the entry cannot be decoded.
+    /// [`Error::Corrupt`] if the entry cannot be decoded.
     pub fn queue_entry(&self, namespace: &NamespaceKey, id: MessageId) -> Result<Option<QueueEntry>> {
         self.get_record(Column::Queue, &key_of(namespace, id))
     }
@@ -187,11 +205,30 @@ impl Store {
     }
 
     /// Deletes an entry of a deleted namespace.
+    ///
+    /// # Errors
+    /// [`Error::NotOwner`] if the namespace exists and another node owns it.
     pub fn drop_entry(&self, namespace: &NamespaceKey, id: MessageId) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.delete(Column::Queue, key_of(namespace, id));
-        self.kv.write(&batch, Durability::Buffered)
+        let mut batch = self.batch();
+        batch.require_held(namespace.clone());
+        batch.changes.delete(Column::Queue, key_of(namespace, id));
+        let dropped = self.commit(batch);
+        let is_refused = matches!(dropped, Err(Error::NotOwner(_) | Error::NamespaceGone(_)));
+        if is_refused && !self.is_live(namespace.id)? {
+            // The owner record is deleted by the removal of the namespace, which also deletes the entry.
+            return Ok(());
+        }
+        dropped
     }
+}
+
+/// The namespace of a record. `None` if the record belongs to none, or its key does not contain the namespace.
+fn namespace_of(column: Column, key: &[u8]) -> Option<NamespaceId> {
+    if column == Column::Queue {
+        let (_, namespace, _) = split_key(key)?;
+        return Some(namespace);
+    }
+    if Column::BY_NAMESPACE.contains(&column) { NamespaceId::at_start_of(key) } else { None }
 }
 
 /// Splits the key of an entry into the prefix of its namespace, the id of the namespace and its own id. `None` if the key
@@ -212,7 +249,6 @@ mod tests {
     use ulid::Ulid;
 
     use super::*;
-    use crate::error::Error;
     use crate::identity::{AccountId, NamespaceId, NamespaceName};
     use crate::records::{Acknowledgement, Conversation, Meter, NamespaceRecord, QueuedWork, UsageRecord};
 

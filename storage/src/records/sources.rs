@@ -12,8 +12,8 @@ use super::queue_entry::{QueueEntry, QueuedWork, queue_key};
 use super::store::{Store, decode, encode};
 use super::writes::WriteChanges;
 use crate::error::{Error, Result};
-use crate::identity::{MessageId, NamespaceId};
-use crate::key_value::{Batch, Column, Durability, KeyValuePair};
+use crate::identity::{MessageId, NamespaceId, NamespaceKey};
+use crate::key_value::{Batch, Column, KeyValuePair};
 
 /// A queue entry whose commit is in git and in the index.
 #[derive(Clone, Debug)]
@@ -166,10 +166,7 @@ impl Store {
 
     /// Sets aside a conversation that cannot be decoded, and deletes its list view and paths.
     fn set_conversation_aside(&self, key: &[u8]) -> Result<()> {
-        self.set_aside(Column::SourceConversations, key)?;
-        let mut batch = Batch::new();
-        batch.delete(Column::Sources, key).delete(Column::SourcePaths, key);
-        self.kv.write(&batch, Durability::Buffered)
+        self.set_aside_with(Column::SourceConversations, key, &[Column::Sources, Column::SourcePaths])
     }
 
     /// Returns the paths of the memory files that a source changed, including files deleted since. `None` if the record
@@ -193,17 +190,18 @@ impl Store {
     }
 
     /// Deletes a source. Returns false if there is none. Buffered: durable after [`Store::sync_since`].
-    pub fn delete_source(&self, namespace: NamespaceId, id: MessageId) -> Result<bool> {
-        let key = source_key(namespace, id);
+    pub fn delete_source(&self, namespace: &NamespaceKey, id: MessageId) -> Result<bool> {
+        let key = source_key(namespace.id, id);
         let is_kept = self.kv.get(Column::SourceConversations, &key)?.is_some();
         if !is_kept && self.kv.get(Column::Sources, &key)?.is_none() {
             return Ok(false);
         }
-        let mut batch = Batch::new();
+        let mut batch = self.batch();
+        batch.require_held(namespace.clone());
         for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
-            batch.delete(column, key.clone());
+            batch.changes.delete(column, key.clone());
         }
-        self.kv.write(&batch, Durability::Buffered)?;
+        self.commit(batch)?;
         Ok(true)
     }
 
@@ -281,6 +279,7 @@ mod tests {
     use super::*;
     use crate::identity::AccountId;
     use crate::identity::NamespaceName;
+    use crate::key_value::Durability;
     use crate::records::{Acknowledgement, Conversation, Dedup, Message, NamespaceRecord, Role};
 
     fn message(id: u128) -> MessageId {
@@ -363,8 +362,8 @@ mod tests {
         assert_eq!(kept, entry(&home, 2, conversation()));
         let next = store.next_source(home.id, Some(message(2u128))).expect("reads").expect("is kept");
         assert_eq!(next.id, message(3u128));
-        assert!(store.delete_source(home.id, message(2u128)).expect("deletes"));
-        assert!(!store.delete_source(home.id, message(2u128)).expect("is already deleted"));
+        assert!(store.delete_source(&home.key(), message(2u128)).expect("deletes"));
+        assert!(!store.delete_source(&home.key(), message(2u128)).expect("is already deleted"));
         assert_eq!(store.source(home.id, message(2u128)).expect("reads"), None);
         assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [3, 1]);
     }

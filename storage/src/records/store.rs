@@ -88,16 +88,25 @@ impl Store {
 
     /// The last recorded total running time of services on this data directory, in milliseconds.
     pub fn running_ms(&self) -> Result<u64> {
-        let Some(bytes) = self.kv.get(Column::Meta, RUNNING_KEY)? else { return Ok(0) };
-        let bytes = bytes.try_into().map_err(|_| Error::corrupt("running time", "not 8 bytes"))?;
-        Ok(u64::from_le_bytes(bytes))
+        decode_running_ms(self.kv.get(Column::Meta, RUNNING_KEY)?.as_deref())
     }
 
-    /// Records the total running time of services on this data directory, in milliseconds. Buffered.
-    pub fn put_running_ms(&self, running_ms: u64) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.put(Column::Meta, RUNNING_KEY, running_ms.to_le_bytes());
-        self.kv.write(&batch, Durability::Buffered)
+    /// Adds to the total running time of services on this data directory, in milliseconds. Returns the new total.
+    /// Buffered. Concurrent additions add up.
+    pub fn add_running_ms(&self, added_ms: u64) -> Result<u64> {
+        loop {
+            let stored = self.kv.get(Column::Meta, RUNNING_KEY)?;
+            let total_ms = decode_running_ms(stored.as_deref())?.saturating_add(added_ms);
+            let mut batch = Batch::new();
+            batch.expect(Column::Meta, RUNNING_KEY, stored);
+            batch.put(Column::Meta, RUNNING_KEY, total_ms.to_le_bytes());
+            match self.kv.write(&batch, Durability::Buffered) {
+                Ok(()) => return Ok(total_ms),
+                // Another process added to it.
+                Err(Error::ConditionFailed { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Whether folders still have the names of format 1.
@@ -171,6 +180,13 @@ impl Store {
             None => Ok(None),
         }
     }
+}
+
+/// Decodes the total running time. An absent one is none yet.
+fn decode_running_ms(stored: Option<&[u8]>) -> Result<u64> {
+    let Some(bytes) = stored else { return Ok(0) };
+    let bytes = bytes.try_into().map_err(|_| Error::corrupt("running time", "not 8 bytes"))?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 fn decode_id(bytes: &[u8]) -> Result<Ulid> {

@@ -1,8 +1,8 @@
 //! The cache of embedding vectors, so that a model embeds each text only once per namespace.
 
 use super::store::Store;
-use crate::error::Result;
-use crate::identity::NamespaceId;
+use crate::error::{Error, Result};
+use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column, Durability};
 
 /// Length of a namespace's id in a key, in bytes.
@@ -33,12 +33,13 @@ impl Store {
     }
 
     /// Caches vectors. Buffered: vectors lost with the power are computed again.
-    pub fn put_vectors(&self, namespace: NamespaceId, vectors: Vec<(VectorKey, Vec<u8>)>) -> Result<()> {
-        let mut batch = Batch::new();
+    pub fn put_vectors(&self, namespace: &NamespaceKey, vectors: Vec<(VectorKey, Vec<u8>)>) -> Result<()> {
+        let mut batch = self.batch();
+        batch.require_held(namespace.clone());
         for (key, bytes) in vectors {
-            batch.put(Column::Vectors, key.in_namespace(namespace), bytes);
+            batch.changes.put(Column::Vectors, key.in_namespace(namespace.id), bytes);
         }
-        self.kv.write(&batch, Durability::Buffered)
+        self.commit(batch)
     }
 
     /// Returns the keys of the cached vectors of some texts, given by their hashes, with any model.
@@ -59,23 +60,40 @@ impl Store {
         Ok(keys)
     }
 
-    /// Deletes the vectors of all models except the given ones, in all namespaces. Returns the number of deleted pairs
-    /// of namespace and model. Takes one lookup per pair, independent of the number of vectors.
+    /// Deletes the vectors of all models except the given ones, in all namespaces that this process owns. A process that
+    /// shares the database with nobody owns all. Returns the number of deleted pairs of namespace and model. Takes one
+    /// lookup per pair, independent of the number of vectors.
     pub fn drop_vectors_except(&self, models: &[[u8; MODEL_BYTES]]) -> Result<usize> {
-        let mut batch = Batch::new();
         let mut deleted = 0;
-        let mut after: Option<Vec<u8>> = None;
-        while let Some((key, _)) = self.kv.scan(Column::Vectors, b"", after.as_deref(), 1)?.pop() {
-            let pair = key.get(..NAMESPACE_BYTES + MODEL_BYTES).unwrap_or(&key).to_vec();
-            // Sorts after the hash of every text.
-            after = Some([&pair[..], &[0xff; 33]].concat());
-            if !models.iter().any(|kept| pair.ends_with(kept)) {
-                batch.delete_prefix(Column::Vectors, pair);
-                deleted += 1;
+        for owned in self.fences.held_prefixes() {
+            let mut after: Option<Vec<u8>> = None;
+            while let Some((key, _)) = self.kv.scan(Column::Vectors, &owned, after.as_deref(), 1)?.pop() {
+                let pair = key.get(..NAMESPACE_BYTES + MODEL_BYTES).unwrap_or(&key).to_vec();
+                // Sorts after the hash of every text.
+                after = Some([&pair[..], &[0xff; 33]].concat());
+                if !models.iter().any(|kept| pair.ends_with(kept)) {
+                    deleted += self.drop_vectors_of(pair)?;
+                }
             }
         }
-        self.kv.write(&batch, Durability::Buffered)?;
         Ok(deleted)
+    }
+
+    /// Deletes the vectors of a pair of namespace and model. Returns the number of deleted pairs: none if another node
+    /// has claimed the namespace.
+    fn drop_vectors_of(&self, pair: Vec<u8>) -> Result<usize> {
+        let mut batch = Batch::new();
+        if let Some(namespace) = NamespaceId::at_start_of(&pair)
+            && !self.fences.expect_if_held(&mut batch, namespace)
+        {
+            return Ok(0);
+        }
+        batch.delete_prefix(Column::Vectors, pair);
+        match self.kv.write(&batch, Durability::Buffered) {
+            Ok(()) => Ok(1),
+            Err(Error::ConditionFailed { .. }) => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -84,6 +102,7 @@ mod tests {
     use ulid::Ulid;
 
     use super::*;
+    use crate::identity::{AccountId, NamespaceName};
 
     #[test]
     fn vectors_are_cached_by_namespace_model_and_text_and_deleted_by_model() {
@@ -91,7 +110,10 @@ mod tests {
         let store = Store::open(folder.path()).expect("opens");
         let key = |model: u8, text: u8| VectorKey { model: [model; 8], text: [text; 32] };
         let (a, b) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
-        let put = |namespace, key| store.put_vectors(namespace, vec![(key, vec![1, 2])]).expect("writes");
+        let put = |id, key| {
+            let namespace = NamespaceKey { account: AccountId::default(), name: NamespaceName::default(), id };
+            store.put_vectors(&namespace, vec![(key, vec![1, 2])]).expect("writes");
+        };
         put(a, key(1, 1));
         put(a, key(2, 1));
         put(b, key(0, 7));

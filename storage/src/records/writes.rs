@@ -140,7 +140,8 @@ impl Store {
     }
 
     /// Deletes the records and outcomes of writes that were accepted before a time in milliseconds since the epoch, by
-    /// the time in their ids. Returns the number of records deleted.
+    /// the time in their ids. Returns the number of records deleted. Needs no condition, on any node: only the id in the
+    /// key decides, and a record that another node writes under that id meanwhile is past its retention as well.
     pub fn purge_writes(&self, accepted_before_ms: i64) -> Result<usize> {
         let first_kept = MessageId::from(Ulid::from_parts(accepted_before_ms.max(0).unsigned_abs(), 0));
         self.purge_older(Column::WriteOutcomes, first_kept)?;

@@ -62,14 +62,31 @@ impl Fences {
     /// # Errors
     /// [`Error::NotOwner`] if it does not own the namespace as far as it knows.
     pub(crate) fn expect_held(&self, batch: &mut Batch, namespace: &NamespaceKey) -> Result<()> {
-        match self.record(namespace.id) {
-            Held::All => Ok(()),
+        if self.expect_if_held(batch, namespace.id) { Ok(()) } else { Err(Error::NotOwner(namespace.clone())) }
+    }
+
+    /// Makes a batch expect that this process still owns a namespace, if it owns the namespace as far as it knows.
+    /// Returns whether it does.
+    pub(crate) fn expect_if_held(&self, batch: &mut Batch, namespace: NamespaceId) -> bool {
+        match self.record(namespace) {
+            Held::All => true,
             Held::Under(record) => {
-                batch.expect(Column::Owners, namespace.id.to_bytes(), Some(record));
-                Ok(())
+                batch.expect(Column::Owners, namespace.to_bytes(), Some(record));
+                true
             }
-            Held::Nothing => Err(Error::NotOwner(namespace.clone())),
+            Held::Nothing => false,
         }
+    }
+
+    /// The beginnings of the keys of all namespaces that this process holds as far as it knows. An empty one stands for
+    /// all keys.
+    pub(crate) fn held_prefixes(&self) -> Vec<Vec<u8>> {
+        let Self::Shared(held) = self else { return vec![Vec::new()] };
+        let mut prefixes = Vec::new();
+        for namespace in held.read().keys() {
+            prefixes.push(namespace.to_bytes().to_vec());
+        }
+        prefixes
     }
 
     /// Remembers a claim.

@@ -9,10 +9,12 @@ use ulid::Ulid;
 
 use super::{Claim, NodeId, NodeSession, NodeWatch, SESSION_MARGIN, SESSION_TTL};
 use crate::error::Error;
-use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
+use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::postgres_engine::test_database::TestDatabase;
-use crate::key_value::{Column, Engine, MemoryEngine};
-use crate::records::{NamespaceRecord, Store};
+use crate::key_value::{Batch, Column, Durability, Engine, MemoryEngine};
+use crate::records::namespaces::key;
+use crate::records::queue_entry::queue_key;
+use crate::records::{BranchRecord, ConversationRecord, LinkRecord, NamespaceRecord, Store, VectorKey};
 
 /// The nodes of a test. Each has a store of its own over the same data.
 struct Nodes {
@@ -86,6 +88,12 @@ test_shared_stores! {
     a_claim_can_be_repeated,
     of_two_nodes_that_claim_at_once_one_is_the_owner,
     no_write_follows_the_claim_of_another_node,
+    every_write_of_a_namespace_meets_the_fence,
+    a_record_is_set_aside_by_the_owner_only,
+    the_entry_of_a_deleted_namespace_is_dropped_without_an_owner,
+    unused_vectors_are_dropped_by_the_owner_only,
+    a_link_is_used_by_one_of_several_nodes,
+    the_running_times_that_nodes_add_are_summed,
 }
 
 /// Creates a namespace.
@@ -306,4 +314,228 @@ fn no_write_follows_the_claim_of_another_node(nodes: &Nodes) {
         assert_eq!(commits(nodes.second(), &home), read, "a write followed the claim");
         second.end().expect("ends");
     }
+}
+
+/// Writes a record under a key, without a fence.
+fn put(store: &Store, column: Column, key: Vec<u8>, value: &[u8]) {
+    let mut batch = Batch::new();
+    batch.put(column, key, value);
+    store.kv.write(&batch, Durability::Synced).expect("writes");
+}
+
+fn get(store: &Store, column: Column, key: &[u8]) -> Option<Vec<u8>> {
+    store.kv.get(column, key).expect("reads")
+}
+
+const MESSAGE: Ulid = Ulid(7);
+
+fn vector_key() -> VectorKey {
+    VectorKey { model: [1; 8], text: [2; 32] }
+}
+
+/// Creates an empty conversation in a namespace that the store holds.
+fn create_conversation(store: &Store, home: &NamespaceRecord) {
+    let record = ConversationRecord {
+        id: MESSAGE,
+        account: home.account.clone(),
+        namespace: home.name.clone(),
+        namespace_id: home.id,
+        title: String::new(),
+        branch: "main".into(),
+        branches: vec![BranchRecord { name: "main".into(), head: None, messages: 0, forked_from: None }],
+        created_at_ms: 1,
+        updated_at_ms: 1,
+    };
+    let mut batch = store.batch();
+    batch.create_conversation(&record).expect("encodes");
+    store.commit(batch).expect("creates");
+}
+
+fn delete_conversation(store: &Store, home: &NamespaceRecord) -> Result<(), Error> {
+    let stored = store.stored_conversation(&home.account, MESSAGE).expect("reads");
+    let record = stored.record.clone().expect("a conversation");
+    let mut batch = store.batch();
+    batch.delete_conversation(&stored, &record);
+    store.commit(batch)
+}
+
+/// A write of a namespace.
+#[derive(Clone, Copy, Debug)]
+enum Write {
+    PutNamespace,
+    DropEntry,
+    DeleteSource,
+    DeleteConversation,
+    PutVectors,
+    FinishErasure,
+}
+
+impl Write {
+    const ALL: [Self; 6] = [
+        Self::PutNamespace,
+        Self::DropEntry,
+        Self::DeleteSource,
+        Self::DeleteConversation,
+        Self::PutVectors,
+        Self::FinishErasure,
+    ];
+
+    fn apply(self, store: &Store, home: &NamespaceRecord) -> Result<(), Error> {
+        let (namespace, message) = (home.key(), MessageId::from(MESSAGE));
+        match self {
+            Self::PutNamespace => write(store, home, 1),
+            Self::DropEntry => store.drop_entry(&namespace, message),
+            Self::DeleteSource => store.delete_source(&namespace, message).map(drop),
+            Self::DeleteConversation => delete_conversation(store, home),
+            Self::PutVectors => store.put_vectors(&namespace, vec![(vector_key(), vec![1])]),
+            Self::FinishErasure => store.finish_erasure(&namespace),
+        }
+    }
+}
+
+/// The records of a namespace that a [`Write`] deletes.
+fn records_of(store: &Store, home: &NamespaceRecord) -> Vec<Option<Vec<u8>>> {
+    let message = key(home.id, &MESSAGE.to_bytes());
+    vec![
+        get(store, Column::Queue, &queue_key(&home.account, home.id, MESSAGE.into())),
+        get(store, Column::Sources, &message),
+        get(store, Column::ConversationsByNamespace, &message),
+        get(store, Column::Erasures, &home.id.to_bytes()),
+    ]
+}
+
+fn every_write_of_a_namespace_meets_the_fence(nodes: &Nodes) {
+    let node = session(nodes.first(), Instant::now());
+    let home = namespace(nodes.first(), 1);
+    assert_eq!(claim(nodes.first(), node.id(), &home), Claim::Held);
+    create_conversation(nodes.first(), &home);
+    let message = key(home.id, &MESSAGE.to_bytes());
+    put(nodes.first(), Column::Queue, queue_key(&home.account, home.id, MESSAGE.into()), b"entry");
+    put(nodes.first(), Column::Sources, message.clone(), b"source");
+    put(nodes.first(), Column::SourceConversations, message, b"conversation");
+    put(nodes.first(), Column::Erasures, home.id.to_bytes().to_vec(), b"erasure");
+    let before = records_of(nodes.first(), &home);
+    assert!(before.iter().all(Option::is_some), "{before:?}");
+    // The second node never claimed the namespace.
+    for each in Write::ALL {
+        let written = each.apply(nodes.second(), &home);
+        assert!(is_not_owner(&written, &home.key()), "{each:?}: {written:?}");
+    }
+    let former = get(nodes.first(), Column::Owners, &home.id.to_bytes()).expect("an owner");
+    node.end().expect("ends");
+    let other = session(nodes.second(), Instant::now());
+    assert_eq!(claim(nodes.second(), other.id(), &home), Claim::Held);
+    for each in Write::ALL {
+        // The former owner does not know of the other claim yet.
+        nodes.first().fences.hold(home.id, former.clone());
+        let written = each.apply(nodes.first(), &home);
+        assert!(is_not_owner(&written, &home.key()), "{each:?}: {written:?}");
+    }
+    assert_eq!(nodes.first().vector(home.id, &vector_key()).expect("reads"), None);
+    assert_eq!(records_of(nodes.first(), &home), before);
+    for each in Write::ALL {
+        let written = each.apply(nodes.second(), &home);
+        assert!(written.is_ok(), "{each:?}: {written:?}");
+    }
+    let after = records_of(nodes.first(), &home);
+    assert!(after.iter().all(Option::is_none), "{after:?}");
+    assert_eq!(nodes.first().vector(home.id, &vector_key()).expect("reads"), Some(vec![1]));
+}
+
+/// Sets the undecodable records of a namespace aside. Returns how many were set aside so far.
+fn set_all_aside(store: &Store, home: &NamespaceRecord) -> usize {
+    store.set_entry_aside(&home.key(), MESSAGE.into()).expect("sets aside");
+    assert_eq!(store.source(home.id, MESSAGE.into()).expect("reads"), None);
+    store.unreadable().expect("reads").len()
+}
+
+fn a_record_is_set_aside_by_the_owner_only(nodes: &Nodes) {
+    let node = session(nodes.first(), Instant::now());
+    let home = namespace(nodes.first(), 1);
+    assert_eq!(claim(nodes.first(), node.id(), &home), Claim::Held);
+    let message = key(home.id, &MESSAGE.to_bytes());
+    put(nodes.first(), Column::Queue, queue_key(&home.account, home.id, MESSAGE.into()), b"entry");
+    put(nodes.first(), Column::Sources, message.clone(), b"source");
+    put(nodes.first(), Column::SourceConversations, message, b"conversation");
+    assert_eq!(set_all_aside(nodes.second(), &home), 0);
+    assert!(nodes.second().has_source(home.id, MESSAGE.into()).expect("reads"));
+    assert_eq!(set_all_aside(nodes.first(), &home), 2);
+    assert!(!nodes.first().has_source(home.id, MESSAGE.into()).expect("reads"));
+    assert!(!nodes.first().is_queued(&home.key(), MESSAGE.into()).expect("reads"));
+}
+
+fn the_entry_of_a_deleted_namespace_is_dropped_without_an_owner(nodes: &Nodes) {
+    let node = session(nodes.first(), Instant::now());
+    let home = namespace(nodes.first(), 1);
+    assert_eq!(claim(nodes.first(), node.id(), &home), Claim::Held);
+    assert!(nodes.first().retire_namespace(&home).expect("deletes"));
+    for removal in nodes.second().pending_removals().expect("lists") {
+        nodes.second().remove_records(&removal).expect("removes");
+    }
+    for store in &nodes.stores {
+        store.drop_entry(&home.key(), MESSAGE.into()).expect("the removal deleted the entry");
+    }
+}
+
+/// Claims a namespace and caches a vector in it.
+fn claim_with_vector(store: &Store, node: NodeId, home: &NamespaceRecord) {
+    assert_eq!(claim(store, node, home), Claim::Held);
+    store.put_vectors(&home.key(), vec![(vector_key(), vec![1])]).expect("writes");
+}
+
+fn has_vector(store: &Store, home: &NamespaceRecord) -> bool {
+    store.vector(home.id, &vector_key()).expect("reads").is_some()
+}
+
+fn unused_vectors_are_dropped_by_the_owner_only(nodes: &Nodes) {
+    let sessions = [session(nodes.first(), Instant::now()), session(nodes.second(), Instant::now())];
+    let homes = [namespace(nodes.first(), 1), namespace(nodes.first(), 2)];
+    claim_with_vector(nodes.first(), sessions[0].id(), &homes[0]);
+    claim_with_vector(nodes.second(), sessions[1].id(), &homes[1]);
+    assert_eq!(nodes.first().drop_vectors_except(&[vector_key().model]).expect("drops"), 0);
+    assert_eq!(nodes.first().drop_vectors_except(&[]).expect("drops"), 1);
+    assert!(!has_vector(nodes.first(), &homes[0]) && has_vector(nodes.first(), &homes[1]));
+    // The second node does not know yet that the first one owns its namespace now.
+    let former = get(nodes.second(), Column::Owners, &homes[1].id.to_bytes()).expect("an owner");
+    nodes.second().release(homes[1].id).expect("releases");
+    assert_eq!(claim(nodes.first(), sessions[0].id(), &homes[1]), Claim::Held);
+    nodes.second().fences.hold(homes[1].id, former);
+    assert_eq!(nodes.second().drop_vectors_except(&[]).expect("drops"), 0);
+    assert!(has_vector(nodes.first(), &homes[1]));
+    assert_eq!(nodes.first().drop_vectors_except(&[]).expect("drops"), 1);
+    assert!(!has_vector(nodes.first(), &homes[1]));
+}
+
+fn a_link_is_used_by_one_of_several_nodes(nodes: &Nodes) {
+    let record = LinkRecord { account: AccountId::default(), expires_at_ms: 1 };
+    for number in 0..20 {
+        let code = [number; 32];
+        let mut batch = nodes.first().batch();
+        batch.create_link(&code, &record).expect("encodes");
+        nodes.first().commit(batch).expect("creates");
+        let mut used = 0;
+        thread::scope(|scope| {
+            let mut callers = Vec::new();
+            for store in &nodes.stores {
+                callers.push(scope.spawn(move || store.redeem_link(&code).expect("redeems")));
+            }
+            for caller in callers {
+                used += u32::from(caller.join().expect("ends").is_some());
+            }
+        });
+        assert_eq!(used, 1, "{number}");
+    }
+}
+
+fn the_running_times_that_nodes_add_are_summed(nodes: &Nodes) {
+    thread::scope(|scope| {
+        for store in &nodes.stores {
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    store.add_running_ms(3).expect("adds");
+                }
+            });
+        }
+    });
+    assert_eq!(nodes.first().running_ms().expect("reads"), 300);
 }
