@@ -21,7 +21,7 @@ pub use durability::{Durability, OpenGeneration};
 pub use engine::{ColumnEntries, ColumnPrefix, Engine};
 pub use memory_engine::MemoryEngine;
 pub use page::KeyValuePair;
-pub use postgres_engine::PostgresEngine;
+pub use postgres_engine::{ClockReading, PostgresEngine, ServerFacts};
 pub use rocks_engine::{EngineMemory, RocksEngine};
 pub use stats::EngineStats;
 

@@ -30,6 +30,7 @@ mod queue;
 mod queue_entry;
 mod secrets;
 mod sender;
+pub mod shared_setup;
 mod sources;
 mod store;
 mod stored;

@@ -22,8 +22,8 @@ const SIZE: &str = "SELECT pg_total_relation_size('cuebase_kv')";
 /// The calls block the calling thread until the server answers, for at most ten seconds. They wait for a server that
 /// cannot be reached, as during a fail-over, and repeat reads, and writes whose commit was not sent.
 pub struct PostgresEngine {
-    threads: CallThreads,
-    connections: Connections,
+    pub(super) threads: CallThreads,
+    pub(super) connections: Connections,
     syncs: Syncs,
 }
 
