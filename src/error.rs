@@ -340,6 +340,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_bucket_that_cannot_be_reached_is_unavailable_storage() {
+        let error = Error::from(cuebase_storage::Error::Bucket {
+            action: "read",
+            name: "media/1/2".to_owned(),
+            trouble: Some(DiskTrouble::Unreachable),
+            source: "connection refused".into(),
+        });
+        assert_eq!(error.response_code(), ErrorCode::StorageUnavailable);
+        assert!(error.is_temporary());
+        let expected =
+            "the database or the bucket cannot be reached: bucket: cannot read media/1/2: connection refused";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
     fn a_cause_that_the_text_quotes_is_not_repeated() {
         let source = std::io::Error::from_raw_os_error(5);
         let reason = source.to_string();

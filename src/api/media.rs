@@ -69,18 +69,18 @@ pub fn address(request: &AuthenticatedRequest) -> Result<Reply> {
     Reply::ok(&MediaAddressView { id: *id, url, expires_at, content_type, bytes: *bytes })
 }
 
-/// `GET /v1/media/{id}/content`: the bytes, sent from disk with headers that keep browsers from running them.
+/// `GET /v1/media/{id}/content`: the bytes, with headers that keep browsers from running them.
 pub fn content(request: &RouteRequest) -> Result<Reply> {
     let expires = request.query.get("expires").unwrap_or("");
     let signature = request.query.get("signature").unwrap_or("");
-    let Some((record, file)) = request.app.media.open(request.parameter(0), expires, signature)? else {
+    let Some((record, content)) = request.app.media.open(request.parameter(0), expires, signature)? else {
         return Ok(error::refusal(Refusal::Refused));
     };
     let content_type = safe_type(&record.content_type);
     let MediaRecord { id, account, filename, bytes, sha256, .. } = record;
     let name = filename.unwrap_or_else(|| id.to_string());
     let name = utf8_percent_encode(&name, NON_ALPHANUMERIC);
-    let body = ReplyBody::File(Box::new(StoredFile { file, bytes, sha256, account, id }));
+    let body = ReplyBody::File(Box::new(StoredFile { content, bytes, sha256, account, id }));
     let reply = Reply::new(StatusCode::OK, body);
     Ok(reply
         .with(CONTENT_TYPE, content_type)

@@ -1,7 +1,5 @@
 //! What a handler returns: status, headers and body.
 
-use std::fs::File;
-
 use bytes::Bytes;
 use cuebase_storage::memory_file::DocumentId;
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
@@ -14,6 +12,7 @@ use super::views::AcceptedView;
 use super::views::documents::AcceptedDocumentView;
 use super::views::skills::AcceptedSkillsView;
 use crate::error::{Error, Result};
+use crate::service::media_content::MediaContent;
 
 /// The status of a write in the `202`, unless the request waits for the write.
 const ACCEPTED: &str = "accepted";
@@ -83,15 +82,15 @@ impl AcceptedWrite {
 pub enum ReplyBody {
     /// Bytes in memory.
     Bytes(Bytes),
-    /// A file on disk.
+    /// A stored file.
     File(Box<StoredFile>),
 }
 
-/// An open file to send from disk, and its expected content.
+/// An open file to send, and its expected content.
 #[derive(Debug)]
 pub struct StoredFile {
-    /// The file, positioned at its start.
-    pub file: File,
+    /// What is in the file.
+    pub content: MediaContent,
     /// Length in bytes.
     pub bytes: u64,
     /// SHA-256 of the content, in lower-case hexadecimal digits. The response is aborted when the content differs.

@@ -3,7 +3,7 @@
 //! - Records are read from end to end, and kept conversations are decoded.
 //! - In each namespace, every object that the head reaches is compared with its name, the recorded head is searched in
 //!   the history, and the index is compared with git, file by file.
-//! - Media are compared with the checksums of their upload.
+//! - Media are compared with the checksums of their upload; those in a bucket with their sizes.
 //!
 //! A running service is not held up: each index is compared with the commit that it was built from.
 
@@ -12,7 +12,6 @@ use std::path::Path;
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::Repository;
 use cuebase_storage::records::NamespaceRecord;
-use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
@@ -20,7 +19,6 @@ use crate::app::App;
 use crate::error::Result;
 use crate::namespace::damage::restore_advice;
 use crate::service::inspector::{Inspector, WaitingWrites};
-use crate::sha256::sha256;
 
 /// Most differences that a finding lists.
 const DIFFERENCES_MAX: usize = 5;
@@ -214,17 +212,9 @@ fn examine_media(app: &App, namespaces: &[NamespaceRecord], on_progress: &dyn Fn
     let mut problems = Vec::new();
     for record in namespaces {
         for media in app.inspector.media(record.id)? {
-            let id = media.id;
             files += 1;
             on_progress(Progress::new("media", files, 0));
-            match std::fs::read(app.inspector.media_path(record.id, id)) {
-                Ok(bytes) => {
-                    if HEXLOWER.encode(&sha256(&[&bytes])) != media.sha256 {
-                        problems.push(format!("{id} differs from the uploaded file"));
-                    }
-                }
-                Err(error) => problems.push(format!("{id}: {error}")),
-            }
+            problems.extend(app.inspector.media_difference(&media)?);
         }
     }
     if problems.is_empty() {

@@ -117,9 +117,9 @@ impl ReplyMemory {
         Ok(HeldReply { reply, memory: Some(memory), file: None })
     }
 
-    /// Takes the memory for sending a file.
-    pub(super) fn for_file(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
-        self.take(sender, FILE_BYTES)
+    /// Takes the memory for sending a file whose reader holds `reader_bytes` bytes. A small budget limits these.
+    pub(super) fn for_file(&self, sender: &Sender, reader_bytes: usize) -> Result<HeldSlots, Reply> {
+        self.take(sender, FILE_BYTES + reader_bytes.min(self.budget.bytes() / 4))
     }
 
     /// Takes the memory for an answer of `bytes` bytes; none for a small one.

@@ -446,7 +446,7 @@ impl RequestHandler {
             ReplyBody::File(file) => {
                 let owner = Sender::Account(file.account.clone());
                 let slot = self.admission.file(&owner)?;
-                let memory = self.reply_memory.for_file(&owner)?;
+                let memory = self.reply_memory.for_file(&owner, file.content.memory_bytes())?;
                 Ok(HeldReply::file(reply, memory, slot))
             }
         }

@@ -1,9 +1,8 @@
 //! Bodies of responses: how they are sent, and the memory that they hold until the client has taken them.
 //!
 //! A large answer takes memory of the budget for request bodies. hyper gets it in small copies, so that only
-//! [`ResponseBody`] holds the answer and its memory. Files are sent from disk.
+//! [`ResponseBody`] holds the answer and its memory. Files are sent in chunks, from disk or from the bucket.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,6 +14,7 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::slots::HeldSlots;
 use crate::api::StoredFile;
+use crate::service::media_content::MediaContent;
 use crate::sha256::Sha256;
 
 /// Answers up to this size take no memory of the budget and are sent in one piece: 64 KiB.
@@ -23,7 +23,7 @@ pub(super) const SMALL_BYTES: usize = 64 << 10;
 const COPY_BYTES: usize = 32 << 10;
 /// Files are read in chunks of this size.
 const FILE_CHUNK_BYTES: usize = 64 << 10;
-/// Memory for sending a file: one chunk in hyper, one that waits, one that is read.
+/// Memory for sending a file: one chunk in hyper, one that waits, one that is read. Its reader may need more.
 pub(super) const FILE_BYTES: usize = 3 * FILE_CHUNK_BYTES;
 
 /// The body of a response.
@@ -45,7 +45,7 @@ pub(super) enum ResponseBody {
 }
 
 impl ResponseBody {
-    /// Sends a file from disk and drops `held` at its end. Must be called within the runtime.
+    /// Sends a file and drops `held` at its end. Must be called within the runtime.
     pub(super) fn file(file: StoredFile, held: impl Send + 'static) -> Self {
         let (sender, chunks) = Channel::new(1);
         let left = Some(file.bytes);
@@ -125,7 +125,7 @@ fn next_part(bytes: &mut Bytes, memory: &mut Option<HeldSlots>) -> Option<Bytes>
 
 /// Reads a file that is being sent.
 struct FileReader {
-    file: File,
+    content: MediaContent,
     /// Bytes that are not read yet.
     left: u64,
     digest: Sha256,
@@ -136,7 +136,7 @@ impl FileReader {
     fn next_chunk(&mut self) -> io::Result<Bytes> {
         let length = self.left.min(FILE_CHUNK_BYTES as u64);
         let mut chunk = vec![0; usize::try_from(length).unwrap_or(FILE_CHUNK_BYTES)];
-        self.file.read_exact(&mut chunk)?;
+        self.content.read_exact(&mut chunk)?;
         self.digest.update(&chunk);
         self.left -= length;
         Ok(chunk.into())
@@ -146,8 +146,8 @@ impl FileReader {
 /// Sends a file in chunks. The last chunk waits until the digest of the whole file is known: if the bytes are wrong,
 /// the connection is aborted, so that no client takes them for the file.
 async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
-    let StoredFile { file, bytes, sha256, id, .. } = file;
-    let mut reader = FileReader { file, left: bytes, digest: Sha256::new() };
+    let StoredFile { content, bytes, sha256, id, .. } = file;
+    let mut reader = FileReader { content, left: bytes, digest: Sha256::new() };
     while reader.left > 0 {
         let read = tokio::task::spawn_blocking(move || {
             let chunk = reader.next_chunk();
@@ -179,10 +179,43 @@ async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::server::sender::Sender;
     use crate::server::slots::SlotPool;
+    use crate::service::media_content::ObjectReader;
+    use crate::sha256::sha256;
+    use cuebase_storage::AccountId;
+    use cuebase_storage::bucket::Bucket;
+    use http_body_util::BodyExt;
     use proptest::prelude::*;
+    use tokio::runtime::Builder;
+    use ulid::Ulid;
+
+    /// Sends an object of the bucket as a file with a checksum. Returns what a client receives, or an error if the
+    /// response is aborted.
+    fn sent_object(object: &[u8], sha256: String) -> io::Result<Bytes> {
+        let bucket = Bucket::in_memory().expect("creates");
+        bucket.put("a", object.to_vec()).expect("writes");
+        let bytes = object.len() as u64;
+        let content = MediaContent::Object(ObjectReader::new(Arc::new(bucket), "a".to_owned(), bytes));
+        let file = StoredFile { content, bytes, sha256, account: AccountId::default(), id: Ulid::from(1) };
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().expect("builds");
+        let _entered = runtime.enter();
+        let sent = runtime.block_on(ResponseBody::file(file, ()).collect())?;
+        Ok(sent.to_bytes())
+    }
+
+    #[test]
+    fn an_object_is_sent_whole_if_it_is_the_uploaded_file() {
+        for length in [1, FILE_CHUNK_BYTES, (1 << 20) + 1, 3_000_000] {
+            let object = vec![7; length];
+            let sent = sent_object(&object, HEXLOWER.encode(&sha256(&[&object]))).expect("is sent");
+            assert!(sent == object, "{length}");
+            assert!(sent_object(&object, HEXLOWER.encode(&sha256(&[b"other"]))).is_err(), "{length}");
+        }
+    }
 
     proptest! {
         #[test]

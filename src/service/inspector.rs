@@ -156,9 +156,13 @@ impl Inspector {
         Ok(self.store.media_of_namespace(namespace)?)
     }
 
-    /// Returns the path of an uploaded file.
-    pub fn media_path(&self, namespace: NamespaceId, id: Ulid) -> PathBuf {
-        self.media.path(namespace, id)
+    /// Compares an uploaded file with its record: in a folder by its checksum, in a bucket by its size. Returns a
+    /// description of the difference.
+    ///
+    /// # Errors
+    /// If the bucket cannot be reached.
+    pub fn media_difference(&self, record: &MediaRecord) -> Result<Option<String>> {
+        self.media.files().difference(record)
     }
 
     /// Returns the kept conversation after an id, in order of acceptance.

@@ -1,14 +1,14 @@
-//! Uploaded files: upload, access by signed URL, and removal of files without a record.
+//! Uploaded files: upload, and access by signed URL. `media_sweep.rs` removes files without a record.
 
-use std::fs::{self, DirEntry, File};
 use std::sync::Arc;
-use std::time::Duration;
 
+use bytes::Bytes;
 use cuebase_storage::records::{MediaRecord, NamespaceRecord};
 use cuebase_storage::{AccountId, Store};
 use data_encoding::HEXLOWER;
 use ulid::Ulid;
 
+use super::media_content::MediaContent;
 use super::media_store::MediaStore;
 use super::shared_parts::SharedParts;
 use crate::billing::Billing;
@@ -20,14 +20,12 @@ use crate::sha256::sha256;
 
 /// Lifetime of a signed URL: 15 minutes.
 pub const URL_LIFETIME_SECONDS: i64 = 15 * 60;
-/// A file without a record is removed if it is older than this. Younger files may be uploads in progress.
-const UNRECORDED_AGE_MAX_SECONDS: u64 = 3600;
 
 /// The uploaded files of all accounts.
 pub struct Media {
     /// The open records.
     pub(super) store: Arc<Store>,
-    /// The folder of the files, and the key that signs URLs.
+    /// The files, and the key that signs URLs.
     pub(super) files: Arc<MediaStore>,
     /// Limits the stored bytes.
     pub(super) billing: Arc<Billing>,
@@ -58,7 +56,7 @@ impl Media {
         namespace: &NamespaceRecord,
         content_type: String,
         filename: Option<String>,
-        bytes: &[u8],
+        bytes: &Bytes,
     ) -> Result<MediaRecord> {
         let permit = self.billing.reserve_media(&namespace.account, bytes.len() as u64)?;
         let record = MediaRecord {
@@ -78,21 +76,21 @@ impl Media {
         Ok(record)
     }
 
-    fn store_file(&self, namespace: &NamespaceRecord, record: &MediaRecord, bytes: &[u8]) -> Result<()> {
-        self.files.write(namespace.id, record.id, bytes)?;
+    fn store_file(&self, namespace: &NamespaceRecord, record: &MediaRecord, bytes: &Bytes) -> Result<()> {
+        self.files.files().write(namespace.id, record.id, bytes)?;
         let mut batch = self.store.batch();
         batch.put_media(record)?;
         Ok(self.store.commit_synced(batch)?)
     }
 
     /// Removes the file of a failed upload, and returns the error for the caller. If the namespace was deleted in the
-    /// meantime, its folder disappeared during the upload, and that is the error.
+    /// meantime, its files disappeared during the upload, and that is the error.
     fn withdraw_file(&self, namespace: &NamespaceRecord, id: Ulid, error: Error) -> Error {
-        let _ = fs::remove_file(self.files.path(namespace.id, id));
+        let files = self.files.files();
+        files.withdraw(namespace.id, id);
         match self.store.is_live(namespace.id) {
             Ok(false) => {
-                // The folder is empty, unless the deletion of the namespace is still running.
-                let _ = fs::remove_dir(self.files.folder(namespace.id));
+                files.withdraw_from_deleted(namespace.id, id);
                 Error::NamespaceGone
             }
             Ok(true) | Err(_) => error,
@@ -123,42 +121,13 @@ impl Media {
     }
 
     /// Opens the file of a signed URL. Returns `None` if the URL is expired or altered, or if the file does not exist.
-    pub fn open(&self, id: &str, expires: &str, signature: &str) -> Result<Option<(MediaRecord, File)>> {
+    pub fn open(&self, id: &str, expires: &str, signature: &str) -> Result<Option<(MediaRecord, MediaContent)>> {
         let (Ok(id), Ok(expires)) = (id.parse::<Ulid>(), expires.parse::<i64>()) else { return Ok(None) };
         if !self.files.verify(id, expires, signature, self.clock.now()) {
             return Ok(None);
         }
         let Some(record) = self.store.media(id)? else { return Ok(None) };
-        let file = File::open(self.files.path(record.namespace_id, id))?;
-        Ok(Some((record, file)))
+        let content = self.files.files().open(&record)?;
+        Ok(Some((record, content)))
     }
-
-    /// Removes files without a record, which a crash left behind.
-    pub fn sweep(&self) -> Result<()> {
-        for folder in fs::read_dir(self.files.root())?.flatten() {
-            let Ok(files) = fs::read_dir(folder.path()) else { continue };
-            for entry in files.flatten() {
-                if !self.has_record(&entry)? && is_old(&entry) {
-                    fs::remove_file(entry.path())?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn has_record(&self, file: &DirEntry) -> Result<bool> {
-        match file.file_name().to_string_lossy().parse::<Ulid>() {
-            Ok(id) => Ok(self.store.media(id)?.is_some()),
-            Err(_) => Ok(false),
-        }
-    }
-}
-
-/// Returns whether a file is old enough to be removed; false if its age is unknown.
-fn is_old(file: &DirEntry) -> bool {
-    file_age(file).is_ok_and(|age| age.as_secs() > UNRECORDED_AGE_MAX_SECONDS)
-}
-
-fn file_age(file: &DirEntry) -> anyhow::Result<Duration> {
-    Ok(file.metadata()?.modified()?.elapsed()?)
 }

@@ -3,8 +3,6 @@
 //! One small batch deletes a namespace ([`Namespaces::retire`]). Its records and files are removed directly after it.
 //! If the disk refuses, a later sweep removes them.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 use cuebase_storage::records::RemovalRecord;
@@ -32,7 +30,7 @@ pub struct NamespaceDirectory {
     pub(super) pending: Arc<PendingPaths>,
     /// Counts the stored bytes of files.
     pub(super) billing: Arc<Billing>,
-    /// The folder of uploaded files.
+    /// The uploaded files.
     pub(super) media: Arc<MediaStore>,
     /// Which namespaces this process owns.
     ownership: Arc<Ownership>,
@@ -112,10 +110,7 @@ impl NamespaceDirectory {
         self.store.remove_records(removal)?;
         self.billing.release_media(&removal.account, media_bytes)?.charge();
         self.namespaces.remove_files(removal)?;
-        match fs::remove_dir_all(self.media.folder(removal.id)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+        self.media.files().remove_namespace(removal.id)?;
         Ok(self.store.finish_removal(removal.id)?)
     }
 
@@ -131,7 +126,7 @@ impl NamespaceDirectory {
             let records = self.store.namespaces(&account, None, usize::MAX)?;
             self.namespaces.rename_former_folders(&records)?;
             for record in &records {
-                self.media.move_former_files(&self.store.media_of_namespace(record.id)?)?;
+                self.media.files().move_former_files(&self.store.media_of_namespace(record.id)?)?;
             }
         }
         for removal in self.store.pending_removals()? {

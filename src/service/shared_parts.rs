@@ -44,7 +44,7 @@ pub(crate) struct SharedParts {
     pub(crate) metrics: Arc<Metrics>,
     /// Meters, plans and wallets.
     pub(crate) billing: Arc<Billing>,
-    /// The folder of uploaded files.
+    /// The uploaded files, and the key that signs URLs of them.
     pub(crate) media_files: Arc<MediaStore>,
     /// How long services have run on the data directory.
     pub(crate) running: Arc<RunningTime>,
@@ -95,7 +95,7 @@ impl SharedParts {
             backlog,
             metrics,
             billing: Arc::new(Billing::open(config, &store, prices, clock.clone())?),
-            media_files: Arc::new(MediaStore::open(&config.data.join("media"), &store)?),
+            media_files: Arc::new(MediaStore::open(&config.data.join("media"), None, &store)?),
             running: Arc::new(RunningTime::continue_from(store.running_ms()?)),
             clock: clock.clone(),
             store,

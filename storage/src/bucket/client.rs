@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
+use bytes::Bytes;
+use futures_util::{TryStreamExt, stream};
 use object_store::aws::AmazonS3Builder;
 use object_store::memory::InMemory;
 use object_store::path::Path as ObjectPath;
@@ -33,6 +34,8 @@ const REQUEST_MAX: Duration = Duration::from_secs(60);
 /// Files up to this size are stored with one request, larger ones in parts of this size. S3 allows 10,000 parts of at
 /// least 5 MiB.
 const PART_BYTES: usize = 8 << 20;
+/// Deletions of a directory's objects that run at the same time.
+const DELETIONS_AT_ONCE: usize = 16;
 
 /// A bucket of an S3-compatible service. Each call blocks the calling thread until the service answers, and repeats
 /// failed requests for ten seconds.
@@ -98,6 +101,11 @@ impl Bucket {
 
     /// Stores an object. It is durable when this returns, and readers never see a part of it.
     pub fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {
+        self.put_shared(name, Bytes::from(bytes))
+    }
+
+    /// Stores an object as [`Bucket::put`] does, from bytes that the caller keeps as well. They are not copied.
+    pub fn put_shared(&self, name: &str, bytes: Bytes) -> Result<()> {
         let request = self.request("write", name);
         self.threads.call(async move {
             let stored = request.store.put(&request.path, PutPayload::from(bytes));
@@ -158,7 +166,7 @@ impl Bucket {
         self.threads.call(async move {
             let read = async { request.store.get(&request.path).await?.bytes().await };
             match present(request.limit(read).await)? {
-                Some(bytes) => Ok(Some(bytes.to_vec())),
+                Some(bytes) => Ok(Some(Vec::from(bytes))),
                 None => Ok(None),
             }
         })
@@ -170,7 +178,7 @@ impl Bucket {
         self.threads.call(async move {
             let read = request.store.get_range(&request.path, range);
             match present(request.limit(read).await)? {
-                Some(bytes) => Ok(Some(bytes.to_vec())),
+                Some(bytes) => Ok(Some(Vec::from(bytes))),
                 None => Ok(None),
             }
         })
@@ -190,12 +198,16 @@ impl Bucket {
 
     /// Deletes an object. Deleting a missing object succeeds.
     pub fn delete(&self, name: &str) -> Result<()> {
-        let request = self.request("delete", name);
-        self.threads.call(async move {
-            let deleted = request.store.delete(&request.path);
-            present(request.limit(deleted).await)?;
-            Ok(())
-        })
+        self.threads.call(delete_object(self.request("delete", name)))
+    }
+
+    /// Deletes all objects below a directory, whose name ends with a slash. An error leaves the rest.
+    pub fn delete_all(&self, directory: &str) -> Result<()> {
+        let mut requests: Vec<Result<Request>> = Vec::new();
+        for object in self.list(directory)? {
+            requests.push(Ok(self.request("delete", &object.name)));
+        }
+        self.threads.call(stream::iter(requests).try_for_each_concurrent(DELETIONS_AT_ONCE, delete_object))
     }
 
     /// Lists the objects below a directory, whose name ends with a slash or is empty, in the order of their names.
@@ -246,6 +258,13 @@ impl Request {
             }
         }
     }
+}
+
+/// Deletes an object. A missing one is deleted already.
+async fn delete_object(request: Request) -> Result<()> {
+    let deleted = request.store.delete(&request.path);
+    present(request.limit(deleted).await)?;
+    Ok(())
 }
 
 /// The result of a request, or `None` if no object has the name.

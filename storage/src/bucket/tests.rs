@@ -36,6 +36,7 @@ test_buckets! {
     a_part_of_an_object_is_read,
     an_absent_object_is_found_to_be_absent,
     a_deleted_object_is_absent,
+    a_directory_is_deleted_with_all_below_it,
     a_large_file_is_stored_in_parts,
     a_list_has_the_objects_of_a_directory_in_order,
 }
@@ -79,6 +80,17 @@ fn a_deleted_object_is_absent(bucket: &Bucket) {
     bucket.put("a", b"a".to_vec()).expect("writes");
     bucket.delete("a").expect("deletes");
     assert_eq!(bucket.get("a").expect("reads"), None);
+}
+
+fn a_directory_is_deleted_with_all_below_it(bucket: &Bucket) {
+    for name in ["a/1", "a/b/2", "ab/3"] {
+        bucket.put(name, b"content".to_vec()).expect("writes");
+    }
+    bucket.delete_all("a/").expect("deletes");
+    for (name, expected) in [("a/1", None), ("a/b/2", None), ("ab/3", Some(7))] {
+        assert_eq!(bucket.size(name).expect("finds"), expected, "{name}");
+    }
+    bucket.delete_all("a/").expect("deletes nothing");
 }
 
 fn a_large_file_is_stored_in_parts(bucket: &Bucket) {

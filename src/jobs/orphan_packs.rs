@@ -1,0 +1,137 @@
+//! The removal of packs in the bucket that no record names.
+//!
+//! A large pack is stored as objects before the batch that records it. If the node stops before that batch, if the
+//! batch fails, or if the namespace is deleted meanwhile, no record names the objects. Packs that a consolidation
+//! replaced are no longer recorded either.
+//!
+//! One node does this for all namespaces, deleted ones included. It only reads records, so it owns no namespace for it.
+
+use std::collections::BTreeMap;
+
+use cuebase_storage::bucket::Bucket;
+use cuebase_storage::{NamespaceId, Store};
+use ulid::Ulid;
+
+use crate::error::Result;
+use crate::service::unrecorded_objects::is_removable;
+
+/// The directory of all packs in the bucket. A pack's objects are `packs/<namespace id>/<id>.pack` and `.idx`.
+const DIRECTORY: &str = "packs/";
+
+/// Removes the packs that are old and not recorded. Returns the number of removed objects.
+pub(super) fn remove_orphan_packs(store: &Store, bucket: &Bucket, now_ms: i64) -> Result<u64> {
+    let mut removed = 0;
+    for (namespace, names) in old_packs(bucket, now_ms)? {
+        // Read after the list, so that a record which was written meanwhile is found.
+        let recorded = store.pack_objects(namespace)?;
+        for name in names {
+            if !recorded.contains(&name) {
+                bucket.delete(&name)?;
+                removed += 1;
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// Returns the names of the objects that are old enough to be removed, by namespace. Leaves out objects whose name has
+/// another form than that of a pack.
+fn old_packs(bucket: &Bucket, now_ms: i64) -> Result<BTreeMap<NamespaceId, Vec<String>>> {
+    let mut packs: BTreeMap<NamespaceId, Vec<String>> = BTreeMap::new();
+    for object in bucket.list(DIRECTORY)? {
+        if !is_removable(&object, now_ms) {
+            continue;
+        }
+        if let Some(namespace) = namespace_in_name(&object.name) {
+            packs.entry(namespace).or_default().push(object.name);
+        }
+    }
+    Ok(packs)
+}
+
+/// Returns the namespace id in the name of a pack's object. `None` if the name has another form.
+fn namespace_in_name(object: &str) -> Option<NamespaceId> {
+    let (namespace, file) = object.strip_prefix(DIRECTORY)?.split_once('/')?;
+    let (id, extension) = file.split_once('.')?;
+    if !matches!(extension, "pack" | "idx") || id.parse::<Ulid>().is_err() {
+        return None;
+    }
+    Some(NamespaceId::new(namespace.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use cuebase_storage::git::{CommitId, Ledger, NewPack, PackId};
+    use cuebase_storage::records::{NamespaceRecord, StoreLedger};
+    use cuebase_storage::{AccountId, NamespaceName};
+
+    use super::*;
+
+    const TWO_DAYS_MS: i64 = 2 * 24 * 60 * 60 * 1000;
+
+    /// Publishes a pack that is too large for a record, in a new namespace.
+    fn publish_pack(store: &Arc<Store>, bucket: &Arc<Bucket>) -> NamespaceId {
+        let id = NamespaceId::new(Ulid::from(1));
+        let wanted = NamespaceRecord::new(&AccountId::default(), &NamespaceName::default(), id, 0);
+        let namespace = store.create_namespace(&wanted).expect("creates").0;
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let (pack, index) = (folder.path().join("a.pack"), folder.path().join("a.idx"));
+        fs::write(&pack, vec![7; 100_000]).expect("writes");
+        fs::write(&index, b"index").expect("writes");
+        let ledger = StoreLedger::new(Arc::clone(store), Arc::clone(bucket), namespace.key());
+        let new = NewPack { id: PackId::from_bytes([1; 20]), pack, index };
+        ledger.publish(None, CommitId::from_bytes([2; 20]), &[new]).expect("publishes");
+        id
+    }
+
+    fn names(bucket: &Bucket) -> Vec<String> {
+        let mut names = Vec::new();
+        for object in bucket.list("").expect("lists") {
+            names.push(object.name);
+        }
+        names
+    }
+
+    #[test]
+    fn old_packs_without_a_record_are_removed() {
+        let store = Arc::new(Store::in_memory().expect("creates"));
+        let bucket = Arc::new(Bucket::in_memory().expect("creates"));
+        let namespace = publish_pack(&store, &bucket);
+        let recorded = names(&bucket);
+        assert_eq!(recorded.len(), 2, "{recorded:?}");
+        let deleted = NamespaceId::new(Ulid::from(2));
+        for directory in [namespace, deleted] {
+            for extension in ["pack", "idx"] {
+                let name = format!("packs/{directory}/{}.{extension}", Ulid::from(9));
+                bucket.put(&name, b"orphan".to_vec()).expect("writes");
+            }
+        }
+        let stored_at_ms = bucket.list("").expect("lists")[0].stored_at_ms;
+        assert_eq!(remove_orphan_packs(&store, &bucket, stored_at_ms).expect("removes"), 0, "young objects stay");
+        assert_eq!(remove_orphan_packs(&store, &bucket, stored_at_ms + TWO_DAYS_MS).expect("removes"), 4);
+        assert_eq!(names(&bucket), recorded);
+    }
+
+    #[test]
+    fn objects_with_other_names_stay() {
+        let store = Store::in_memory().expect("creates");
+        let bucket = Bucket::in_memory().expect("creates");
+        let id = Ulid::from(9);
+        let others = [
+            format!("media/{id}/{id}"),
+            "packs/readme".to_owned(),
+            format!("packs/{id}/{id}.tmp"),
+            format!("packs/{id}/readme.pack"),
+            format!("packs/shared/{id}.pack"),
+        ];
+        for name in &others {
+            bucket.put(name, b"content".to_vec()).expect("writes");
+        }
+        let stored_at_ms = bucket.list("").expect("lists")[0].stored_at_ms;
+        assert_eq!(remove_orphan_packs(&store, &bucket, stored_at_ms + TWO_DAYS_MS).expect("removes"), 0);
+        assert_eq!(names(&bucket).len(), others.len());
+    }
+}
