@@ -63,7 +63,9 @@ impl App {
         let ownership = Arc::new(join(config, &shared)?);
         let namespaces = Arc::new(NamespaceDirectory::new(&shared, ownership));
         namespaces.rename_former_folders()?;
-        namespaces.finish_removals();
+        if namespaces.ownership().is_first() {
+            namespaces.finish_removals();
+        }
         let intake = Arc::new(Intake::new(&shared));
         let reads = Arc::new(open_reads(config, &shared)?);
         let media = Arc::new(Media::new(&shared, config.server.public_url.clone()));

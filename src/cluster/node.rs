@@ -133,6 +133,10 @@ impl Node {
         for entry in &entries {
             self.parts.pending.add(entry);
         }
+        let record = store.namespace(&namespace.account, &namespace.name)?;
+        if record.is_some_and(|record| record.id == namespace.id && record.waiting > 0) {
+            self.parts.backlog.add(namespace);
+        }
         // A request that accepts a write waits for this lock, so its write comes after those of the former owner.
         let _order = self.parts.ids.hold(namespace.id);
         store.begin_writes(claim);

@@ -62,6 +62,8 @@ settings! {
         "cluster.advertise" = "" => advertise: Option<ListenAddress>, optional(address);
         /// Listen address for requests of other nodes; by default all interfaces at the port of cluster.advertise.
         "cluster.listen" = "" => listen: Option<ListenAddress>, optional(address);
+        /// Permission to start on a database that can lose acknowledged writes, for tests: true or false.
+        "cluster.allow_unsafe_database" = "false" => allow_unsafe_database: bool, boolean;
     }
 
     /// The dashboard: `dashboard.*`.

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, ensure};
 use cuebase_storage::bucket::BucketSettings;
+use cuebase_storage::records::shared_setup::UnsafeDatabase;
 
 use super::address::ListenAddress;
 use super::refusal::Refusal;
@@ -48,6 +49,8 @@ pub struct SharedStorageSettings {
     pub advertise: ListenAddress,
     /// `cluster.listen`: where requests of other nodes arrive.
     pub listen: ListenAddress,
+    /// `cluster.allow_unsafe_database`.
+    pub unsafe_database: UnsafeDatabase,
 }
 
 impl std::fmt::Debug for SharedStorageSettings {
@@ -73,8 +76,8 @@ impl StorageSettings {
         if storage.engine == EngineChoice::RocksDb {
             return Ok(Self::Directory);
         }
-        let database_url = &setting::storage::postgres_url;
-        ensure!(!storage.postgres_url.is_empty(), "{}", missing(database_url.key.as_str(), "the URL of the database"));
+        let url_key = setting::storage::postgres_url.key.as_str();
+        ensure!(!storage.postgres_url.is_empty(), "{}", missing(url_key, "the URL of the database"));
         let url = storage.bucket.with_context(|| missing(setting::storage::bucket.key.as_str(), "s3://bucket"))?;
         let advertise = cluster.advertise.with_context(|| {
             missing(setting::cluster::advertise.key.as_str(), "the host:port at which other nodes reach this one")
@@ -91,7 +94,12 @@ impl StorageSettings {
             secret_access_key: environment("AWS_SECRET_ACCESS_KEY"),
             session_token: environment("AWS_SESSION_TOKEN"),
         };
-        let shared = SharedStorageSettings { database_url: storage.postgres_url, bucket, advertise, listen };
+        let unsafe_database = match cluster.allow_unsafe_database {
+            true => UnsafeDatabase::Allowed,
+            false => UnsafeDatabase::Refused,
+        };
+        let database_url = storage.postgres_url;
+        let shared = SharedStorageSettings { database_url, bucket, advertise, listen, unsafe_database };
         Ok(Self::Shared(Box::new(shared)))
     }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use cuebase_storage::Store;
 
-use super::components::JobComponents;
+use super::components::{JobComponents, JobParts};
 use super::job::{Job, JobName};
 use super::stop::{StopSignal, Wake};
+use crate::cluster::Ownership;
 use crate::error::Result;
 use crate::model::Models;
 use crate::service::running_time::{Counts, RunningTime};
@@ -20,14 +21,16 @@ pub(super) struct CallNotes {
     store: Arc<Store>,
     models: Arc<Models>,
     running: Arc<RunningTime>,
+    ownership: Arc<Ownership>,
 }
 
 impl CallNotes {
-    pub(super) fn new(components: &JobComponents) -> Self {
+    pub(super) fn new(components: &JobComponents, parts: &JobParts) -> Self {
         Self {
             store: Arc::clone(&components.store),
             models: Arc::clone(&components.models),
             running: Arc::clone(&components.running),
+            ownership: Arc::clone(parts.directory.ownership()),
         }
     }
 }
@@ -46,8 +49,8 @@ impl Job for CallNotes {
         if let Err(error) = &noted {
             tracing::error!(%error, "the number of model calls could not be recorded");
         }
-        // No other process uses the data directory.
-        let recorded = self.running.record(&self.store, Counts::Here);
+        let counts = if self.ownership.is_first() { Counts::Here } else { Counts::Elsewhere };
+        let recorded = self.running.record(&self.store, counts);
         if let Err(error) = &recorded {
             tracing::error!(%error, "the running time could not be recorded");
         }

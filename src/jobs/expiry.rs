@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use cuebase_storage::Store;
 
-use super::components::JobComponents;
+use super::components::{JobComponents, JobParts};
 use super::job::{Job, JobName};
+use super::orphan_packs::remove_orphan_packs;
 use super::stop::{StopSignal, Wake};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::model::Models;
 use crate::namespace::backlog::Backlog;
+use crate::namespace::repository_home::RepositoryHome;
 use crate::service::intake::DEDUP_WINDOW_MS;
 use crate::service::media::Media;
+use crate::service::namespaces::NamespaceDirectory;
 use crate::service::running_time::RunningTime;
 use crate::service::writes::WRITE_RETENTION_MS;
 
@@ -42,26 +45,43 @@ pub(super) struct Expiry {
     backlog: Arc<Backlog>,
     clock: Clock,
     scope: Scope,
+    directory: Arc<NamespaceDirectory>,
 }
 
 impl Expiry {
-    pub(super) fn new(components: &JobComponents, media: &Arc<Media>) -> Self {
+    pub(super) fn new(components: &JobComponents, parts: &JobParts) -> Self {
         Self {
             store: Arc::clone(&components.store),
             running: Arc::clone(&components.running),
-            media: Arc::clone(media),
+            media: Arc::clone(&parts.media),
             models: Arc::clone(&components.models),
             backlog: Arc::clone(&components.backlog),
             clock: components.clock.clone(),
             scope: Scope::Records,
+            directory: Arc::clone(&parts.directory),
         }
     }
 
     fn remove_expired(&self) -> Result<()> {
-        self.purge()?;
-        if self.scope == Scope::Everything {
+        // Of several nodes, one purges for all.
+        let is_first = self.directory.ownership().is_first();
+        if is_first {
+            self.purge()?;
+        }
+        if self.scope == Scope::Records {
+            return Ok(());
+        }
+        if is_first {
             self.media.sweep()?;
-            self.drop_unused_vectors()?;
+            self.remove_orphan_packs()?;
+        }
+        self.drop_unused_vectors()
+    }
+
+    fn remove_orphan_packs(&self) -> Result<()> {
+        if let RepositoryHome::Records(bucket) = self.directory.repositories() {
+            let removed = remove_orphan_packs(&self.store, bucket, self.clock.now_ms())?;
+            tracing::debug!(removed, "packs without a record were removed from the bucket");
         }
         Ok(())
     }

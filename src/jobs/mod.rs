@@ -18,6 +18,7 @@ mod expiry;
 mod ingestion;
 mod ingestion_shared;
 mod job;
+mod orphan_packs;
 mod outage;
 mod reembedding;
 mod reextraction;
@@ -76,7 +77,7 @@ impl Jobs {
         self.components.backlog.stop();
         supervisor.drain();
         // Once more, because the workers called models until now. An error is logged.
-        let _ = CallNotes::new(&self.components).run();
+        let _ = CallNotes::new(&self.components, &self.parts).run();
     }
 
     /// Returns whether the jobs are being stopped. Queued messages are not ingested any more.
@@ -101,9 +102,9 @@ impl Jobs {
         }
         jobs.push(Box::new(Reembedding::new(components)));
         jobs.push(Box::new(Sweep::new(components, &parts.directory)));
-        jobs.push(Box::new(Expiry::new(components, &parts.media)));
-        jobs.push(Box::new(Settlement::new(components)));
-        jobs.push(Box::new(CallNotes::new(components)));
+        jobs.push(Box::new(Expiry::new(components, parts)));
+        jobs.push(Box::new(Settlement::new(components, parts)));
+        jobs.push(Box::new(CallNotes::new(components, parts)));
         jobs
     }
 }

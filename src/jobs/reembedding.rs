@@ -93,7 +93,8 @@ impl Reembedding {
     /// Computes the missing or outdated vectors of one namespace. Returns false if there is more to do.
     fn compute_vectors(&self, key: &NamespaceKey) -> Result<bool> {
         let lease = match self.namespaces.lease_key(key) {
-            Err(Error::NamespaceGone) => return Ok(true),
+            // Another process that owns the namespace computes them.
+            Err(Error::NamespaceGone | Error::NotOwner(_)) => return Ok(true),
             leased => leased?,
         };
         lease.reembed()

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use cuebase_storage::{AccountId, Store};
 
-use super::components::JobComponents;
+use super::components::{JobComponents, JobParts};
 use super::job::{Job, JobName};
 use super::stop::{StopSignal, Wake};
 use crate::billing::Billing;
+use crate::cluster::Ownership;
 use crate::error::Result;
 
 /// Time between two settlements: an hour.
@@ -18,11 +19,16 @@ const INTERVAL: Duration = Duration::from_secs(60 * 60);
 pub(super) struct Settlement {
     store: Arc<Store>,
     billing: Arc<Billing>,
+    ownership: Arc<Ownership>,
 }
 
 impl Settlement {
-    pub(super) fn new(components: &JobComponents) -> Self {
-        Self { store: Arc::clone(&components.store), billing: Arc::clone(&components.billing) }
+    pub(super) fn new(components: &JobComponents, parts: &JobParts) -> Self {
+        Self {
+            store: Arc::clone(&components.store),
+            billing: Arc::clone(&components.billing),
+            ownership: Arc::clone(parts.directory.ownership()),
+        }
     }
 
     fn settle(&self, account: &AccountId) -> Result<()> {
@@ -42,6 +48,9 @@ impl Job for Settlement {
 
     /// Settles every account. A failed account is logged, and the next run tries again.
     fn run(&mut self) -> Result<()> {
+        if !self.ownership.is_first() {
+            return Ok(());
+        }
         let mut result = Ok(());
         for record in self.store.accounts()? {
             let account = record.account;

@@ -46,7 +46,10 @@ impl Job for Sweep {
         // Opening the data directory has just finished the removals, so the first sweep does not repeat them.
         if self.has_run {
             self.namespaces.sweep();
-            self.directory.finish_removals();
+            if self.directory.ownership().is_first() {
+                self.directory.finish_removals();
+            }
+            self.namespaces.remove_foreign_copies()?;
         }
         self.has_run = true;
         if let Err(error) = self.reserve.ensure() {

@@ -31,6 +31,7 @@ mod end;
 mod erase;
 mod erasure_plan;
 mod erasure_recovery;
+mod foreign_copies;
 mod recover;
 mod reembed;
 pub mod sync;

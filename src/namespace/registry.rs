@@ -6,7 +6,7 @@
 //! The folders of a namespace are named by its name and its id, so the remains of a deleted one cannot collide with its
 //! successor. They are removed at once if possible, otherwise by a sweep or at the next start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +20,9 @@ use super::context::NamespaceContext;
 use super::disk_reserve::DiskReserve;
 use super::end::End;
 use super::erasure_reports::ErasureReports;
+use super::foreign_copies::remove_others;
 use super::open::{Namespace, index_folders};
+use super::repository_home::RepositoryHome;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -237,6 +239,24 @@ impl Namespaces {
         }
     }
 
+    /// Removes the local copies of namespaces that this process does not own. Does nothing if the data directory has the
+    /// only copies.
+    pub fn remove_foreign_copies(&self) -> Result<()> {
+        if self.context.repositories.is_disk() {
+            return Ok(());
+        }
+        let _deleting = self.deletions.read();
+        // Held, so that no namespace is opened meanwhile.
+        let open = self.open.lock();
+        let mut kept: HashSet<NamespaceId> = self.context.store.owned_namespaces().into_iter().collect();
+        kept.extend(open.iter().map(|(key, _)| key.id));
+        let removed = remove_others(&self.data, &kept)?;
+        if removed > 0 {
+            tracing::debug!(removed, "local copies of namespaces of other nodes were removed");
+        }
+        Ok(())
+    }
+
     /// The number of open namespaces.
     pub fn open_count(&self) -> usize {
         self.open.lock().len()
@@ -354,7 +374,12 @@ impl Namespaces {
         for folder in index_folders(&index).into_iter().chain([repository]) {
             remove(&folder)?;
         }
-        Ok(())
+        self.context.repositories.remove(removal.id)
+    }
+
+    /// Where repositories are kept.
+    pub fn repositories(&self) -> &RepositoryHome {
+        &self.context.repositories
     }
 
     /// Removes the temporary files of pushes, imports and backups that the former process did not finish.

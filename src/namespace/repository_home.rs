@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cuebase_storage::bucket::Bucket;
 use cuebase_storage::git::Repository;
 use cuebase_storage::records::StoreLedger;
-use cuebase_storage::{NamespaceKey, Store};
+use cuebase_storage::{NamespaceId, NamespaceKey, Store};
 
 use crate::error::Result;
 
@@ -46,6 +46,14 @@ impl RepositoryHome {
         match self.open_existing(path, store, namespace)? {
             Some(repository) => Ok(repository),
             None => Ok(Repository::open_or_create(path)?),
+        }
+    }
+
+    /// Removes the packs of a deleted namespace from the bucket. Those on the disk are removed with its folder.
+    pub(super) fn remove(&self, namespace: NamespaceId) -> Result<()> {
+        match self {
+            Self::Disk => Ok(()),
+            Self::Records(bucket) => Ok(bucket.delete_all(&format!("packs/{namespace}/"))?),
         }
     }
 

@@ -17,11 +17,13 @@ use hyper::body::Incoming;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
 };
+use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::activity::{Activity, Working};
+use super::forwarding::{ForwardedCaller, ForwardedRequest, owner_unreachable};
 use super::reply_memory::small_response;
 use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id};
 use super::response_body::ResponseBody;
@@ -153,10 +155,17 @@ async fn answer(
     target: Option<GitTarget>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
-    let (head, body) = request.into_parts();
-    let (headers, principal) = authenticate(handler, head.headers).await?;
-    activity.belongs_to(&principal.account);
-    handler.gateway.admit(&principal).map_err(|seconds| refuse(&error::rate_limited(seconds)))?;
+    let (mut head, body) = request.into_parts();
+    let (headers, principal) = match head.extensions.remove::<ForwardedCaller>() {
+        // Another node has authenticated the caller and counted the request.
+        Some(ForwardedCaller(Some(principal))) => (head.headers, principal),
+        _ => {
+            let (headers, principal) = authenticate(handler, head.headers).await?;
+            activity.belongs_to(&principal.account);
+            handler.gateway.admit(&principal).map_err(|seconds| refuse(&error::rate_limited(seconds)))?;
+            (headers, principal)
+        }
+    };
     let Some(GitTarget { namespace, endpoint }) = target else { return Err(refuse(&error::no_route())) };
     let allowed = check_permission(handler.config.access.git.accept_push, &principal, &namespace, endpoint.action());
     let namespace = allowed.map_err(|error| refuse(&error))?;
@@ -169,6 +178,18 @@ async fn answer(
     let body = handler.bodies.read(body, &sender, kind, timeout).await?;
     let slot = handler.admission.transfer(&sender)?;
     let working = activity.work();
+    if let Some(address) = owner_elsewhere(handler, &principal, &namespace).await? {
+        let target = head.uri.path_and_query().map_or(head.uri.path(), PathAndQuery::as_str);
+        let forwarded = ForwardedRequest {
+            caller: Some(&principal),
+            method: head.method,
+            target,
+            headers: &headers,
+            body: body.bytes.clone(),
+        };
+        let answer = handler.forwarding.stream(&address, &forwarded, (slot, working)).await;
+        return answer.map_err(|failure| refuse(&owner_unreachable(&failure)));
+    }
     let request = GitRequest {
         app: Arc::clone(&handler.app),
         account: principal.account,
@@ -188,6 +209,28 @@ async fn answer(
     match outcome.map_err(|error| refuse(&error))? {
         GitOutcome::Reply(reply) => Ok(small_response(reply)),
         GitOutcome::Pack { request, fetch, slot, working } => Ok(request.stream(fetch, (slot, working))),
+    }
+}
+
+/// Claims the namespace of a request, or returns the address of its owner. Does nothing in a process that is alone.
+async fn owner_elsewhere(
+    handler: &Arc<RequestHandler>,
+    principal: &Principal,
+    namespace: &NamespaceName,
+) -> Result<Option<String>, Reply> {
+    if handler.app.namespaces.ownership().is_alone() {
+        return Ok(None);
+    }
+    let app = Arc::clone(&handler.app);
+    let (account, namespace) = (principal.account.clone(), namespace.clone());
+    let held = tokio::task::spawn_blocking(move || {
+        let record = app.namespaces.existing(&account, &namespace)?;
+        app.namespaces.ownership().hold(&record.key())
+    });
+    match held.await.unwrap_or_else(|_| Err(Error::internal("the claim of a namespace panicked"))) {
+        Ok(()) => Ok(None),
+        Err(Error::Elsewhere { address }) => Ok(Some(address)),
+        Err(error) => Err(refuse(&error)),
     }
 }
 

@@ -58,6 +58,7 @@ impl Media {
         filename: Option<String>,
         bytes: &Bytes,
     ) -> Result<MediaRecord> {
+        self.store.require_owned(&namespace.key())?;
         let permit = self.billing.reserve_media(&namespace.account, bytes.len() as u64)?;
         let record = MediaRecord {
             id: self.ids.fresh(namespace.id),

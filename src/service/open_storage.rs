@@ -6,6 +6,7 @@ use anyhow::Context;
 use cuebase_storage::Store;
 use cuebase_storage::bucket::Bucket;
 use cuebase_storage::key_value::{EngineMemory, PostgresEngine};
+use cuebase_storage::records::shared_setup::check_cluster;
 use ulid::Ulid;
 
 use crate::config::{Config, SharedStorageSettings, StorageSettings};
@@ -42,9 +43,10 @@ impl OpenStorage {
     fn of_nodes(settings: &SharedStorageSettings) -> anyhow::Result<Self> {
         let process = Ulid::generate().to_string();
         let engine = PostgresEngine::open(&settings.database_url, &process);
-        let engine = engine.context("the database of storage.postgres.url cannot be opened")?;
-        let store = Arc::new(Store::open_shared(Arc::new(engine))?);
+        let engine = Arc::new(engine.context("the database of storage.postgres.url cannot be opened")?);
+        let store = Arc::new(Store::open_shared(engine.clone())?);
         let bucket = Bucket::open(&settings.bucket).context("the bucket of storage.bucket cannot be opened")?;
+        check_cluster(&engine, &store, &bucket, settings.unsafe_database)?;
         let bucket = Arc::new(bucket);
         Ok(Self { store, repositories: RepositoryHome::Records(Arc::clone(&bucket)), bucket: Some(bucket) })
     }

@@ -66,7 +66,7 @@ impl SharedParts {
             StaticTable::open_in_background();
         }
         reserve.release_for_start();
-        let OpenStorage { store, repositories, bucket: _ } = OpenStorage::open(config)?;
+        let OpenStorage { store, repositories, bucket } = OpenStorage::open(config)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());
         let metrics = Arc::new(Metrics::new(clock.clone()));
@@ -95,7 +95,7 @@ impl SharedParts {
             backlog,
             metrics,
             billing: Arc::new(Billing::open(config, &store, prices, clock.clone())?),
-            media_files: Arc::new(MediaStore::open(&config.data.join("media"), None, &store)?),
+            media_files: Arc::new(MediaStore::open(&config.data.join("media"), bucket, &store)?),
             running: Arc::new(RunningTime::continue_from(store.running_ms()?)),
             clock: clock.clone(),
             store,
