@@ -228,6 +228,7 @@ fn webhook_secret(settings: &PaymentSettings, store: &Store) -> anyhow::Result<O
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::key_value::{Engine, MemoryEngine};
     use jiff::SignedDuration;
     use serde_json::json;
 
@@ -235,12 +236,16 @@ mod tests {
 
     /// Opens billing with the sandbox as provider, at a price of 2 paise per read and with a limit of reads per month.
     fn open(clock: &Clock, reads: u64) -> Billing {
+        open_over(Store::in_memory().expect("opens"), clock, reads)
+    }
+
+    /// As [`open`], over a store.
+    fn open_over(store: Store, clock: &Clock, reads: u64) -> Billing {
         let mut config = Config::resolve(&BTreeMap::new(), |_| None, None).expect("resolves");
         config.billing.payg.reads = reads;
         config.billing.rates.reads = 2;
         config.payments.provider = ProviderChoice::Sandbox;
-        let store = Arc::new(Store::in_memory().expect("opens"));
-        Billing::open(&config, &store, PriceSource::Configured, clock.clone()).expect("opens")
+        Billing::open(&config, &Arc::new(store), PriceSource::Configured, clock.clone()).expect("opens")
     }
 
     fn clock() -> Clock {
@@ -285,6 +290,58 @@ mod tests {
             debited += transaction.amount_paise;
         }
         assert_eq!((billing.balance(&account).expect("reads"), debited), (-80, -80));
+    }
+
+    #[test]
+    fn processes_that_settle_at_the_same_time_debit_each_unit_once() {
+        let (clock, account) = (clock(), AccountId::default());
+        let engine: Arc<dyn Engine> = Arc::new(MemoryEngine::new());
+        let first = open_over(Store::open_shared(Arc::clone(&engine)).expect("opens"), &clock, UNLIMITED);
+        let second = open_over(Store::open_shared(Arc::clone(&engine)).expect("opens"), &clock, UNLIMITED);
+        std::thread::scope(|scope| {
+            for billing in [&first, &second] {
+                let account = &account;
+                for _ in 0..2 {
+                    scope.spawn(move || {
+                        for _ in 0..10 {
+                            billing.reserve(account, Meter::Reads).expect("room").charge();
+                            billing.settle(account).expect("settles");
+                        }
+                    });
+                }
+            }
+        });
+        // The last counts are written when the meters are dropped.
+        drop(first);
+        drop(second);
+        let last = open_over(Store::open_shared(engine).expect("opens"), &clock, UNLIMITED);
+        assert_eq!(last.settle(&account).expect("settles").balance_paise, -80);
+        let mut debited = 0;
+        for transaction in last.store.transactions(&account, usize::MAX).expect("reads") {
+            debited += transaction.amount_paise;
+        }
+        assert_eq!((last.balance(&account).expect("reads"), debited), (-80, -80));
+    }
+
+    #[test]
+    fn folded_units_are_debited_once() {
+        let (clock, account) = (clock(), AccountId::default());
+        let engine: Arc<dyn Engine> = Arc::new(MemoryEngine::new());
+        let first = open_over(Store::open_shared(Arc::clone(&engine)).expect("opens"), &clock, UNLIMITED);
+        let second = open_over(Store::open_shared(engine).expect("opens"), &clock, UNLIMITED);
+        for billing in [&first, &first, &second] {
+            billing.reserve(&account, Meter::Reads).expect("room").charge();
+        }
+        drop(first);
+        assert_eq!(second.settle(&account).expect("settles").balance_paise, -6);
+        // A unit whose write is under way during the fold may be lost.
+        while second.store.usage(&account, Meter::Reads).expect("reads").is_none_or(|usage| usage.total < 3) {
+            std::thread::yield_now();
+        }
+        assert_eq!(second.store.fold_usage().expect("folds"), 2);
+        assert_eq!(second.settle(&account).expect("settles").balance_paise, -6);
+        second.reserve(&account, Meter::Reads).expect("room").charge();
+        assert_eq!(second.settle(&account).expect("settles").balance_paise, -8);
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! Each counter has two locks. `write_order` is held while a record of the counter is written: records are absolute
 //! totals and must reach the store in the order of counting. `state` is held for a few instructions only, so that
 //! neither [`Permit::charge`](super::permit::Permit::charge) nor reading a meter waits for a write in progress.
+//!
+//! If several processes share the database, a counter holds what this process counted, which is what it writes, and
+//! what the others counted, which it reads again after a second. Reservations are known to their process only. Between
+//! two reads, several processes can therefore exceed a limit together, by what they reserve and use in that second.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +23,10 @@ use crate::error::Result;
 
 /// Maximum number of records written in one batch.
 const BATCH_RECORDS_MAX: usize = 1000;
+/// How long the counts of other processes are used before they are read again, in milliseconds.
+const OTHERS_MS_MAX: u64 = 1000;
+/// How long a level is used before it is read again, in milliseconds. To read it, the record of each file is read.
+const LEVEL_MS_MAX: u64 = 60_000;
 
 /// Every counter that was used since the start.
 pub(super) struct CounterRegistry {
@@ -46,7 +54,12 @@ pub(super) struct Counter {
 }
 
 pub(super) struct CounterState {
+    /// What this process counted; for a level, the level. If no other process counts, that is the usage.
     pub(super) record: UsageRecord,
+    /// What other processes counted. Empty for a level, and if there are none.
+    pub(super) others: UsageRecord,
+    /// When `others`, or the level, was read, in milliseconds since the epoch.
+    read_at_ms: i64,
     /// Units of permits that are neither charged nor dropped.
     pub(super) reserved: u64,
     /// Whether the counter is in [`UnwrittenCounters`], or about to be.
@@ -69,26 +82,75 @@ impl CounterRegistry {
         Self { store, clock, by_meter: Mutex::default(), unwritten: Mutex::default(), has_work: Condvar::new() }
     }
 
-    /// Returns the counter of an account and meter, read from the store at its first use.
+    /// Returns the counter of an account and meter, read from the store at its first use. Reads the part of other
+    /// processes again if it is too old.
     pub(super) fn counter(&self, account: &AccountId, meter: Meter) -> Result<Arc<Counter>> {
         let key = (account.clone(), meter);
-        if let Some(counter) = self.by_meter.lock().get(&key) {
-            return Ok(Arc::clone(counter));
+        let known = self.by_meter.lock().get(&key).cloned();
+        if let Some(counter) = known {
+            if self.store.shares_usage() {
+                self.refresh(&counter, account, meter)?;
+            }
+            return Ok(counter);
         }
         // Read without the lock: a slow read for one account must not delay the others.
-        let record = self.read(account, meter)?;
+        let read = self.read(account, meter)?;
         let mut by_meter = self.by_meter.lock();
-        let counter = by_meter.entry(key).or_insert_with(|| Arc::new(Counter::new(record)));
+        let counter = by_meter.entry(key).or_insert_with(|| Arc::new(read));
         Ok(Arc::clone(counter))
     }
 
-    fn read(&self, account: &AccountId, meter: Meter) -> Result<UsageRecord> {
+    fn read(&self, account: &AccountId, meter: Meter) -> Result<Counter> {
+        let read_at_ms = self.clock.now_ms();
         let empty = UsageRecord::new(account, meter);
         // A level is the sum over the records of the files, so no crash can make it wrong.
         if meter == Meter::MediaBytes {
-            return Ok(UsageRecord { total: self.store.media_bytes(account)?, ..empty });
+            let level = UsageRecord { total: self.store.media_bytes(account)?, ..empty.clone() };
+            return Ok(Counter::new(level, empty, read_at_ms));
         }
-        Ok(self.store.usage(account, meter)?.unwrap_or(empty))
+        let others = self.store.usage_of_others(account, meter)?;
+        Ok(Counter::new(self.store.own_usage(account, meter)?, others, read_at_ms))
+    }
+
+    /// Reads again what changes in other processes, if it is too old.
+    fn refresh(&self, counter: &Counter, account: &AccountId, meter: Meter) -> Result<()> {
+        let age_ms_max = if meter == Meter::MediaBytes { LEVEL_MS_MAX } else { OTHERS_MS_MAX };
+        let now_ms = self.clock.now_ms();
+        let mut state = counter.state.lock();
+        // The clock may have gone back.
+        if state.read_at_ms.abs_diff(now_ms) < age_ms_max {
+            return Ok(());
+        }
+        // Set before the read, so that concurrent callers use the former value and do not read as well.
+        state.read_at_ms = now_ms;
+        let level = state.record.total;
+        drop(state);
+        if meter == Meter::MediaBytes {
+            let stored = self.store.media_bytes(account)?;
+            let mut state = counter.state.lock();
+            // While this process changes the level, the sum may contain a change that is not counted here yet, or lack
+            // one that is. Then it is left to the next read.
+            if state.record.total == level && state.reserved == 0 {
+                state.record.total = stored;
+            }
+            return Ok(());
+        }
+        let others = self.store.usage_of_others(account, meter)?;
+        counter.state.lock().others = others;
+        Ok(())
+    }
+
+    /// Returns the units ever used, with what other processes counted until now.
+    pub(super) fn current_total(&self, account: &AccountId, meter: Meter) -> Result<u64> {
+        let counter = self.counter(account, meter)?;
+        if !self.store.shares_usage() {
+            let total = counter.state.lock().total();
+            return Ok(total);
+        }
+        let others = self.store.usage_of_others(account, meter)?;
+        let mut state = counter.state.lock();
+        state.others = others;
+        Ok(state.total())
     }
 
     /// Lists a counter whose record in the store is out of date.
@@ -176,8 +238,8 @@ impl CounterRegistry {
 }
 
 impl Counter {
-    fn new(record: UsageRecord) -> Self {
-        let state = CounterState { record, reserved: 0, is_listed: false };
+    fn new(record: UsageRecord, others: UsageRecord, read_at_ms: i64) -> Self {
+        let state = CounterState { record, others, read_at_ms, reserved: 0, is_listed: false };
         Self { state: Mutex::new(state), write_order: Mutex::default() }
     }
 }
@@ -187,8 +249,16 @@ impl CounterState {
     pub(super) fn used(&self, meter: Meter, now: Timestamp) -> u64 {
         match meter {
             Meter::MediaBytes => self.record.total,
-            Meter::Writes | Meter::Reads | Meter::Chats => self.record.used_in(&month_of(now)),
+            Meter::Writes | Meter::Reads | Meter::Chats => {
+                let month = month_of(now);
+                self.record.used_in(&month).saturating_add(self.others.used_in(&month))
+            }
         }
+    }
+
+    /// Returns the units ever used.
+    pub(super) fn total(&self) -> u64 {
+        self.record.total.saturating_add(self.others.total)
     }
 
     /// Applies a change to the record in memory and releases the units reserved for it.

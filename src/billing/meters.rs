@@ -1,7 +1,8 @@
 //! Counting units, exactly once each.
 //!
 //! A meter of an account is one record: its total, and its units by month. Used and reserved units are kept in memory,
-//! so limits are exact at every moment. A unit reaches the store in one of two ways:
+//! so limits are exact at every moment. If several processes share the database, each of them has a record of its own,
+//! and limits include what the others used until a second ago. A unit reaches the store in one of two ways:
 //!
 //! - With the write that it pays for, in one batch: `batch.charge(charge.record())` adds the record of a charge
 //!   that [`Permit::charge_guard`] began, and [`Charge::commit`] counts the unit once the batch is written.
@@ -21,6 +22,15 @@ use crate::clock::Clock;
 use crate::error::Result;
 
 pub use super::permit::{Charge, Permit};
+
+/// How recent the counts of other processes must be. Those of this process always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recency {
+    /// Up to a second old.
+    Recent,
+    /// Read for the call.
+    Current,
+}
 
 /// Pause between two batches, so that counts made meanwhile share one.
 const WRITE_INTERVAL: Duration = Duration::from_millis(1);
@@ -78,9 +88,12 @@ impl Meters {
     }
 
     /// Returns the units ever used.
-    pub(super) fn total(&self, account: &AccountId, meter: Meter) -> Result<u64> {
+    pub(super) fn total(&self, account: &AccountId, meter: Meter, recency: Recency) -> Result<u64> {
+        if recency == Recency::Current {
+            return self.registry.current_total(account, meter);
+        }
         let counter = self.registry.counter(account, meter)?;
-        let total = counter.state.lock().record.total;
+        let total = counter.state.lock().total();
         Ok(total)
     }
 
@@ -131,6 +144,13 @@ fn write_changes(registry: &CounterRegistry) {
 mod tests {
     use std::time::Instant;
 
+    use cuebase_storage::key_value::{Engine, MemoryEngine};
+    use cuebase_storage::records::ownership::{Claim, NodeSession};
+    use cuebase_storage::records::{MediaRecord, NamespaceRecord};
+    use cuebase_storage::{NamespaceId, NamespaceName};
+    use jiff::SignedDuration;
+    use ulid::Ulid;
+
     use super::*;
 
     fn account(id: &str) -> AccountId {
@@ -139,6 +159,153 @@ mod tests {
 
     fn open(folder: &std::path::Path) -> Meters {
         Meters::new(Arc::new(Store::open(folder).expect("opens")), Clock::system()).expect("starts")
+    }
+
+    /// The stores of two processes that share a database.
+    fn shared_stores() -> [Arc<Store>; 2] {
+        let engine: Arc<dyn Engine> = Arc::new(MemoryEngine::new());
+        let first = Store::open_shared(Arc::clone(&engine)).expect("opens");
+        let second = Store::open_shared(engine).expect("opens");
+        [Arc::new(first), Arc::new(second)]
+    }
+
+    fn manual_clock() -> Clock {
+        Clock::manual("2026-01-15T00:00:00Z".parse().expect("a time"))
+    }
+
+    /// Counts one read, if the limit allows it.
+    fn count(meters: &Meters, limit: u64) -> bool {
+        match meters.reserve(&account("a"), Meter::Reads, 1, limit).expect("reads") {
+            Some(permit) => {
+                permit.charge();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Waits until the sum over all processes is written.
+    fn wait_for_reads(store: &Store, total: u64) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let written = store.usage(&account("a"), Meter::Reads).expect("reads").map_or(0, |record| record.total);
+            if written == total {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{written} of {total} units were written");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn processes_that_count_at_once_lose_no_unit() {
+        let [first_store, second_store] = shared_stores();
+        let first = Meters::new(Arc::clone(&first_store), manual_clock()).expect("starts");
+        let second = Meters::new(second_store, manual_clock()).expect("starts");
+        std::thread::scope(|scope| {
+            for meters in [&first, &second] {
+                for _ in 0..2 {
+                    scope.spawn(move || {
+                        for _ in 0..50 {
+                            assert!(count(meters, 1000));
+                        }
+                    });
+                }
+            }
+        });
+        drop(first);
+        drop(second);
+        let usage = first_store.usage(&account("a"), Meter::Reads).expect("reads").expect("counted");
+        assert_eq!((usage.total, usage.used_in("2026-01")), (200, 200));
+    }
+
+    #[test]
+    fn a_limit_includes_what_other_processes_used() {
+        let clock = manual_clock();
+        let [first_store, second_store] = shared_stores();
+        let first = Meters::new(Arc::clone(&first_store), clock.clone()).expect("starts");
+        let second = Meters::new(second_store, clock.clone()).expect("starts");
+        assert!(count(&first, 2));
+        wait_for_reads(&first_store, 1);
+        assert!(count(&second, 2));
+        assert!(!count(&second, 2), "the unit of the first process counts");
+        wait_for_reads(&first_store, 2);
+        assert_eq!(first.used(&account("a"), Meter::Reads).expect("reads"), 1, "read less than a second ago");
+        assert_eq!(first.total(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 1);
+        clock.advance(SignedDuration::from_secs(1));
+        assert!(!count(&first, 2));
+        assert_eq!(first.used(&account("a"), Meter::Reads).expect("reads"), 2);
+        assert_eq!(first.total(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 2);
+    }
+
+    #[test]
+    fn a_current_total_does_not_wait_for_the_next_second() {
+        let [first_store, second_store] = shared_stores();
+        let first = Meters::new(Arc::clone(&first_store), manual_clock()).expect("starts");
+        let second = Meters::new(second_store, manual_clock()).expect("starts");
+        assert!(count(&first, 9));
+        assert!(count(&second, 9));
+        wait_for_reads(&first_store, 2);
+        for meters in [&first, &second] {
+            assert_eq!(meters.total(&account("a"), Meter::Reads, Recency::Current).expect("reads"), 2);
+        }
+    }
+
+    #[test]
+    fn folded_units_are_counted_once() {
+        let clock = manual_clock();
+        let [first_store, second_store] = shared_stores();
+        let first = Meters::new(Arc::clone(&first_store), clock.clone()).expect("starts");
+        let second = Meters::new(Arc::clone(&second_store), clock.clone()).expect("starts");
+        for meters in [&first, &first, &second] {
+            assert!(count(meters, 9));
+        }
+        wait_for_reads(&first_store, 3);
+        // Neither process has a session, so the parts of both are folded.
+        assert_eq!(second_store.fold_usage().expect("folds"), 2);
+        clock.advance(SignedDuration::from_secs(1));
+        for meters in [&first, &second] {
+            assert_eq!(meters.used(&account("a"), Meter::Reads).expect("reads"), 3);
+            assert_eq!(meters.total(&account("a"), Meter::Reads, Recency::Current).expect("reads"), 3);
+        }
+        assert!(count(&first, 9));
+        wait_for_reads(&second_store, 4);
+        assert_eq!(second.total(&account("a"), Meter::Reads, Recency::Current).expect("reads"), 4);
+        drop(first);
+        drop(second);
+        let usage = first_store.usage(&account("a"), Meter::Reads).expect("reads").expect("counted");
+        assert_eq!((usage.total, usage.used_in("2026-01")), (4, 4));
+    }
+
+    #[test]
+    fn a_level_follows_the_files_of_other_processes() {
+        let clock = manual_clock();
+        let [first_store, second_store] = shared_stores();
+        let meters = Meters::new(second_store, clock.clone()).expect("starts");
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 0);
+        let id = NamespaceId::new(Ulid::from(1u128));
+        let home = NamespaceRecord::new(&account("a"), &NamespaceName::default(), id, 0);
+        let (home, _) = first_store.create_namespace(&home).expect("creates");
+        let session = NodeSession::begin(&first_store, "127.0.0.1:1", "1.0.0", Instant::now()).expect("begins");
+        assert_eq!(first_store.claim(session.id(), &home.key()).expect("claims"), Claim::Held);
+        let file = MediaRecord {
+            id: Ulid::from(2u128),
+            account: account("a"),
+            namespace: NamespaceName::default(),
+            namespace_id: home.id,
+            content_type: "text/plain".into(),
+            filename: None,
+            bytes: 70,
+            sha256: String::new(),
+        };
+        let mut batch = first_store.batch();
+        batch.put_media(&file).expect("encodes");
+        first_store.commit(batch).expect("writes");
+        clock.advance(SignedDuration::from_secs(1));
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 0, "read less than a minute ago");
+        clock.advance(SignedDuration::from_mins(1));
+        assert!(meters.reserve(&account("a"), Meter::MediaBytes, 31, 100).expect("reads").is_none());
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 70);
     }
 
     #[test]
@@ -159,7 +326,7 @@ mod tests {
         }
         let meters = open(folder.path());
         assert_eq!(meters.used(&account("a"), Meter::Reads).expect("reads"), 2);
-        assert_eq!(meters.total(&account("a"), Meter::Reads).expect("reads"), 2);
+        assert_eq!(meters.total(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 2);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::account_billing::Billing;
 use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
+use super::meters::Recency;
 use crate::error::{Error, Result, was_committed};
 use crate::error_codes::ErrorCode;
 use crate::webhook::{Signature, TOLERANCE_SECONDS};
@@ -162,7 +163,7 @@ impl Billing {
             return Ok(None);
         }
         // Earlier usage is debited under the former plan.
-        change.debit(&self.unsettled_usage(&change.wallet)?);
+        change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?);
         change.wallet.plan = Some(plan);
         change.wallet.subscription.clone_from(&data.subscription_id);
         change.wallet.plan_changed_at_ms = at_ms;
@@ -195,7 +196,7 @@ impl Billing {
                 return Ok(None);
             }
             // Earlier usage is debited under the plan that ends.
-            change.debit(&self.unsettled_usage(&change.wallet)?);
+            change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?);
             change.wallet.plan = None;
             change.wallet.subscription = None;
             change.wallet.plan_changed_at_ms = at_ms;

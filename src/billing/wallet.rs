@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::account_billing::Billing;
+use super::meters::Recency;
 use super::month::month_of;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
@@ -129,7 +130,7 @@ impl Billing {
     pub(super) fn balance(&self, account: &AccountId) -> Result<i64> {
         let wallet = self.wallet(account)?;
         let mut balance = wallet.balance_paise;
-        for usage in self.unsettled_usage(&wallet)? {
+        for usage in self.unsettled_usage(&wallet, Recency::Recent)? {
             balance = balance.saturating_sub(usage.paise);
         }
         Ok(balance)
@@ -139,7 +140,7 @@ impl Billing {
     pub fn settle(&self, account: &AccountId) -> Result<WalletRecord> {
         loop {
             let mut change = self.begin_change(account)?;
-            let usage = self.unsettled_usage(&change.wallet)?;
+            let usage = self.unsettled_usage(&change.wallet, Recency::Current)?;
             if usage.is_empty() {
                 return Ok(change.wallet);
             }
@@ -155,7 +156,7 @@ impl Billing {
     pub(super) fn settle_buffered(&self, account: &AccountId) -> Result<()> {
         loop {
             let mut change = self.begin_change(account)?;
-            let usage = self.unsettled_usage(&change.wallet)?;
+            let usage = self.unsettled_usage(&change.wallet, Recency::Current)?;
             if usage.is_empty() {
                 return Ok(());
             }
@@ -189,12 +190,13 @@ impl Billing {
         WalletChange::begin(&self.store, account, self.clock.now_ms())
     }
 
-    /// Returns the usage that a wallet does not include yet, by meter.
-    pub(super) fn unsettled_usage(&self, wallet: &WalletRecord) -> Result<Vec<UnsettledUsage>> {
+    /// Returns the usage that a wallet does not include yet, by meter. A debit needs the current one, read after the
+    /// wallet: with a new plan or new prices, units that it misses would be charged at the later price.
+    pub(super) fn unsettled_usage(&self, wallet: &WalletRecord, recency: Recency) -> Result<Vec<UnsettledUsage>> {
         let plan = self.plan_of(wallet);
         let mut unsettled = Vec::new();
         for meter in Meter::PRICED {
-            let total = self.meters.total(&wallet.account, meter)?;
+            let total = self.meters.total(&wallet.account, meter, recency)?;
             let settled = wallet.settled.get(&meter).copied().unwrap_or(0);
             let units = total.saturating_sub(settled);
             let rate = rate_of(&plan, &self.charged, meter);

@@ -51,6 +51,11 @@ impl Job for Settlement {
         if !self.ownership.is_first() {
             return Ok(());
         }
+        // The counts of nodes that have ended become one record. If another node folds them, the next run continues.
+        match self.store.fold_usage() {
+            Ok(_) | Err(cuebase_storage::Error::ConditionFailed { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         let mut result = Ok(());
         for record in self.store.accounts()? {
             let account = record.account;

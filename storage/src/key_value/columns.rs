@@ -63,7 +63,9 @@ pub enum Column {
     /// `namespace id`, SHA-256 of an imported message → message id of its import.
     #[strum(serialize = "imported_messages")]
     Imports,
-    /// `account NUL meter` → usage in total and by month.
+    /// `account NUL meter` → usage in total and by month. If several processes share the database, also
+    /// `account NUL meter NUL node id` → what that process counted, and `NUL node id` → empty while the process may write
+    /// such records, otherwise `ended`.
     #[strum(serialize = "usage")]
     Usage,
     /// `account` → wallet: plan, balance, settled usage.

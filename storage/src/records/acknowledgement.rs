@@ -54,7 +54,7 @@ pub struct Acknowledgement<'a> {
     pub invalidates: &'a [FingerprintSubject],
     /// Paths that entries accepted before the given id must not change.
     pub path_writes: &'a [(String, MessageId)],
-    /// The meter after this write.
+    /// What this process counted of the meter, after this write.
     pub usage: Option<&'a UsageRecord>,
 }
 
@@ -92,6 +92,16 @@ impl Store {
     /// and ingestion finds its own commit in git. The write is synced if `path_writes` is not empty, because the
     /// entries that must not change these paths survive a loss of power.
     pub fn acknowledge(&self, done: &Acknowledgement<'_>) -> Result<()> {
+        loop {
+            match self.write_acknowledgement(done) {
+                // The id under which this process counts was ended. The next batch has a new one.
+                Err(Error::ConditionFailed { column: Column::Usage, .. }) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn write_acknowledgement(&self, done: &Acknowledgement<'_>) -> Result<()> {
         let generation = self.kv.generation();
         let id = done.namespace.id;
         let mut batch = self.batch();

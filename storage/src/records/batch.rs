@@ -13,6 +13,7 @@ use ulid::Ulid;
 use super::namespaces::NamespaceRecord;
 use super::store::{Store, encode};
 use super::stored::Stored;
+use super::usage_parts::PartWrite;
 use crate::error::{Error, Result};
 use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column, Durability};
@@ -30,6 +31,8 @@ pub struct RecordBatch<'a> {
     held: Vec<NamespaceKey>,
     /// The greatest id that the batch assigns in each namespace.
     newest_ids: BTreeMap<NamespaceId, Ulid>,
+    /// The parts of meters among the changes.
+    pub(super) usage_parts: Vec<PartWrite>,
 }
 
 impl Store {
@@ -41,6 +44,7 @@ impl Store {
             live: Vec::new(),
             held: Vec::new(),
             newest_ids: BTreeMap::new(),
+            usage_parts: Vec::new(),
         }
     }
 
@@ -78,7 +82,7 @@ impl Store {
         for namespace in batch.live.iter().chain(&batch.held) {
             self.fences.expect_held(&mut batch.changes, namespace)?;
         }
-        let failed = match self.kv.write(&batch.changes, durability) {
+        let failed = match self.write_with_parts(&mut batch.changes, &batch.usage_parts, durability) {
             Err(failed @ Error::ConditionFailed { .. }) => failed,
             written => return written,
         };

@@ -35,6 +35,8 @@ mod sources;
 mod store;
 mod stored;
 mod usage;
+mod usage_fold;
+mod usage_parts;
 mod vectors;
 mod vocabulary;
 mod work;

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::migration::migrate;
 use super::ownership::Fences;
 use super::store::{DATA_FORMAT, FORMAT_KEY, Store};
+use super::usage_parts::UsageParts;
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, Engine, EngineMemory, MemoryEngine, RocksEngine};
 
@@ -69,7 +70,11 @@ impl Store {
     }
 
     fn over(kv: Arc<dyn Engine>, fences: Fences) -> Self {
-        Self { kv, newest_ids: Mutex::default(), fences }
+        let usage_parts = match &fences {
+            Fences::Alone => UsageParts::Alone,
+            Fences::Shared(_) => UsageParts::of_process(),
+        };
+        Self { kv, newest_ids: Mutex::default(), fences, usage_parts }
     }
 
     /// Returns the format of the database. `None` if it is new.

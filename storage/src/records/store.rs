@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
 use super::ownership::Fences;
+use super::usage_parts::UsageParts;
 use crate::error::{Error, Result};
 use crate::identity::NamespaceId;
 use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};
@@ -38,6 +39,8 @@ pub struct Store {
     pub(super) newest_ids: Mutex<HashMap<NamespaceId, Ulid>>,
     /// What batches expect of the owners of their namespaces.
     pub(super) fences: Fences,
+    /// Where this process writes what it counts.
+    pub(super) usage_parts: UsageParts,
 }
 
 impl Store {

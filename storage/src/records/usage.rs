@@ -1,4 +1,6 @@
 //! Usage of each account, by meter.
+//!
+//! If several processes share the database, a meter consists of parts, see `usage_parts.rs` and `usage_fold.rs`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 
 use super::batch::RecordBatch;
-use super::store::{Store, encode};
-use crate::error::Result;
+use super::store::Store;
+use super::usage_parts::UsageParts;
+use crate::error::{Error, Result};
 use crate::identity::AccountId;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
@@ -106,24 +109,60 @@ impl UsageRecord {
             self.months.remove(&oldest);
         }
     }
+
+    /// Adds the units of another record of the same meter. Keeps the newest 24 months.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.total = self.total.saturating_add(other.total);
+        for (month, units) in &other.months {
+            let counted = self.months.entry(month.clone()).or_insert(0);
+            *counted = counted.saturating_add(*units);
+        }
+        while self.months.len() > MONTHS_MAX {
+            self.months.pop_first();
+        }
+    }
+
+    /// Subtracts the units of another record of the same meter.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.total = self.total.saturating_sub(other.total);
+        for (month, units) in &other.months {
+            if let Some(counted) = self.months.get_mut(month) {
+                *counted = counted.saturating_sub(*units);
+            }
+        }
+    }
 }
 
 impl Store {
-    /// Returns a meter of an account. `None` if it never counted.
+    /// Returns a meter of an account, as all processes that share the database wrote it. `None` if it never counted.
     pub fn usage(&self, account: &AccountId, meter: Meter) -> Result<Option<UsageRecord>> {
-        self.get_record(Column::Usage, &joined(account, meter.name()))
+        match &self.usage_parts {
+            UsageParts::Alone => self.get_record(Column::Usage, &joined(account, meter.name())),
+            UsageParts::OfProcess(_) => self.sum_of_parts(account, meter, None),
+        }
     }
 
-    /// Writes meters in one buffered batch: it survives the death of the process, but not a loss of power.
+    /// Writes what this process counted, in one buffered batch: it survives the death of the process, but not a loss of
+    /// power.
     pub fn put_usages(&self, records: &[UsageRecord]) -> Result<()> {
         if records.is_empty() {
             return Ok(());
         }
-        let mut batch = Batch::new();
-        for record in records {
-            put(&mut batch, record)?;
+        loop {
+            let mut batch = Batch::new();
+            let mut parts = Vec::new();
+            for record in records {
+                parts.extend(self.put_usage(&mut batch, record)?);
+            }
+            if parts.is_empty() && self.shares_usage() {
+                return Ok(());
+            }
+            match self.write_with_parts(&mut batch, &parts, Durability::Buffered) {
+                // The id of this process was ended. The next batch has a new one.
+                Err(Error::ConditionFailed { .. }) => {}
+                outcome => return outcome,
+            }
         }
-        self.kv.write(&batch, Durability::Buffered)
     }
 
     /// Adds up the sizes of an account's uploaded files. Reads the record of each file.
@@ -139,15 +178,12 @@ impl Store {
 }
 
 impl RecordBatch<'_> {
-    /// Writes a meter as it is after the units that the batch pays for.
+    /// Writes what this process counted of a meter, with the units that the batch pays for. If several processes share
+    /// the database, the commit fails with [`Error::ConditionFailed`] once the id of this process was ended.
     pub fn charge(&mut self, usage: &UsageRecord) -> Result<()> {
-        put(&mut self.changes, usage)
+        self.usage_parts.extend(self.store.put_usage(&mut self.changes, usage)?);
+        Ok(())
     }
-}
-
-fn put(batch: &mut Batch, record: &UsageRecord) -> Result<()> {
-    batch.put(Column::Usage, joined(&record.account, record.meter.name()), encode(record)?);
-    Ok(())
 }
 
 #[cfg(test)]

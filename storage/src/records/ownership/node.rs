@@ -22,12 +22,12 @@ impl NodeId {
     }
 
     /// The key of the node's record.
-    pub(super) fn to_bytes(self) -> [u8; 16] {
+    pub(in crate::records) fn to_bytes(self) -> [u8; 16] {
         self.0.to_bytes()
     }
 
     /// The id in a key. `None` if the key has another length.
-    pub(super) fn of_key(key: &[u8]) -> Option<Self> {
+    pub(in crate::records) fn of_key(key: &[u8]) -> Option<Self> {
         let bytes = key.try_into().ok()?;
         Some(Self(Ulid::from_bytes(bytes)))
     }

@@ -41,7 +41,9 @@ impl NodeSession {
         let bytes = encode(&record)?;
         let mut batch = Batch::new();
         batch.put_if_absent(Column::Nodes, id.to_bytes(), bytes.clone());
+        store.add_counting_id(&mut batch, id);
         store.kv.write(&batch, Durability::Synced)?;
+        store.count_under(id);
         let state = Mutex::new(State { record, bytes, reads_end: reads_end(now), is_over: false });
         Ok(Self { store: Arc::clone(store), id, state })
     }

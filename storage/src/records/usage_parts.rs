@@ -1,0 +1,330 @@
+//! The parts of meters, when several processes share the database.
+//!
+//! Each process writes what it counted itself: one record per meter, under its own id. The sum of a meter's parts is
+//! its usage. No process changes the part of another one, so parts are written without reading them first.
+//!
+//! A process counts under the id of its node, or under an id of its own before it has a session. The id has a record,
+//! and every batch with a part expects that record to be empty. `usage_fold.rs` ends the ids of dead nodes and adds
+//! their parts to the record without an id. A process whose id was ended cannot write its part again, which would count
+//! the units twice: its batch fails, and it continues under a new id with what it had not written before.
+
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
+
+use parking_lot::Mutex;
+
+use super::ownership::NodeId;
+use super::store::{Store, decode, encode};
+use super::usage::{Meter, UsageRecord};
+use crate::error::{Error, Result};
+use crate::identity::AccountId;
+use crate::key_value::columns::joined;
+use crate::key_value::{Batch, Column, Durability};
+
+/// The first byte of the keys of ids. No account id is empty, so no key of a meter begins with it.
+pub(super) const ID_PREFIX: &[u8] = &[0];
+
+/// A meter of an account.
+type MeterKey = (AccountId, Meter);
+
+/// Where this process writes what it counts.
+pub(super) enum UsageParts {
+    /// The process is the only one with the database. A meter is one record.
+    Alone,
+    /// The process shares the database, and writes parts.
+    OfProcess(Mutex<OwnParts>),
+}
+
+/// The parts of this process.
+#[derive(Default)]
+pub(super) struct OwnParts {
+    /// The id under which the process counts. `None` before its first part, and after the id was ended.
+    id: Option<NodeId>,
+    /// The parts under `id`.
+    written: HashMap<MeterKey, WrittenPart>,
+    /// The sums of the parts that this process wrote under ended ids. They belong to the others' part now.
+    former: HashMap<MeterKey, UsageRecord>,
+}
+
+/// A part as far as this process knows it.
+#[derive(Default)]
+struct WrittenPart {
+    /// The part that was written last.
+    stored: Option<UsageRecord>,
+    /// A later part that is being written, or whose write failed with an unknown outcome.
+    unconfirmed: Option<UsageRecord>,
+}
+
+/// A part that a batch writes.
+pub(super) struct PartWrite {
+    id: NodeId,
+    part: UsageRecord,
+}
+
+impl UsageParts {
+    /// The parts of a process that shares the database and has counted nothing.
+    pub(super) fn of_process() -> Self {
+        Self::OfProcess(Mutex::default())
+    }
+
+    /// Takes note of the parts that a batch is about to write.
+    fn begin_write(&self, writes: &[PartWrite]) {
+        let Self::OfProcess(parts) = self else { return };
+        let mut own = parts.lock();
+        for write in writes {
+            if own.id == Some(write.id) {
+                own.written.entry(write.key()).or_default().unconfirmed = Some(write.part.clone());
+            }
+        }
+    }
+
+    /// Takes note of the outcome of a batch with parts.
+    fn end_write(&self, writes: &[PartWrite], outcome: &Result<()>) {
+        let Self::OfProcess(parts) = self else { return };
+        let mut own = parts.lock();
+        for write in writes {
+            if own.id != Some(write.id) {
+                continue;
+            }
+            let Some(written) = own.written.get_mut(&write.key()) else { continue };
+            match outcome {
+                Ok(()) => *written = WrittenPart { stored: Some(write.part.clone()), unconfirmed: None },
+                Err(Error::ConditionFailed { .. }) => written.unconfirmed = None,
+                Err(_) => {}
+            }
+        }
+        if let Err(Error::ConditionFailed { column: Column::Usage, key }) = outcome
+            && let Some(id) = id_of_key(key)
+        {
+            own.end(id);
+        }
+    }
+}
+
+impl OwnParts {
+    /// Stops counting under an id, if it is the current one. A write with an unknown outcome counts as written: if it
+    /// was not, its units are lost, in the account's favour.
+    fn end(&mut self, id: NodeId) {
+        if self.id != Some(id) {
+            return;
+        }
+        self.id = None;
+        for (key, written) in mem::take(&mut self.written) {
+            let Some(last) = written.unconfirmed.or(written.stored) else { continue };
+            let former = self.former.entry(key).or_insert_with(|| UsageRecord::new(&last.account, last.meter));
+            former.add(&last);
+        }
+    }
+
+    /// Returns what this process wrote of a meter, under all its ids.
+    fn written(&self, account: &AccountId, meter: Meter) -> UsageRecord {
+        let key = (account.clone(), meter);
+        let mut sum = UsageRecord::new(account, meter);
+        if let Some(former) = self.former.get(&key) {
+            sum.add(former);
+        }
+        if let Some(written) = self.written.get(&key)
+            && let Some(last) = written.unconfirmed.as_ref().or(written.stored.as_ref())
+        {
+            sum.add(last);
+        }
+        sum
+    }
+
+    /// Returns the part to write under the current id, for all that this process counted of a meter.
+    fn part_of(&self, usage: &UsageRecord) -> UsageRecord {
+        let mut part = usage.clone();
+        if let Some(former) = self.former.get(&(usage.account.clone(), usage.meter)) {
+            part.subtract(former);
+        }
+        part
+    }
+}
+
+impl PartWrite {
+    fn key(&self) -> MeterKey {
+        (self.part.account.clone(), self.part.meter)
+    }
+}
+
+impl Store {
+    /// Whether other processes may count units of the same accounts.
+    pub fn shares_usage(&self) -> bool {
+        matches!(self.usage_parts, UsageParts::OfProcess(_))
+    }
+
+    /// Returns what this process counted of a meter, as far as it wrote it. If no other process counts, that is the
+    /// usage.
+    pub fn own_usage(&self, account: &AccountId, meter: Meter) -> Result<UsageRecord> {
+        if let UsageParts::OfProcess(parts) = &self.usage_parts {
+            return Ok(parts.lock().written(account, meter));
+        }
+        let stored = self.usage(account, meter)?;
+        Ok(stored.unwrap_or_else(|| UsageRecord::new(account, meter)))
+    }
+
+    /// Returns what other processes wrote of a meter until now, including processes that ended.
+    pub fn usage_of_others(&self, account: &AccountId, meter: Meter) -> Result<UsageRecord> {
+        let UsageParts::OfProcess(parts) = &self.usage_parts else { return Ok(UsageRecord::new(account, meter)) };
+        loop {
+            let (id, former) = {
+                let own = parts.lock();
+                (own.id, own.former.get(&(account.clone(), meter)).cloned())
+            };
+            let own_key = id.map(|id| part_key(account, meter, id));
+            let read = self.sum_of_parts(account, meter, own_key.as_deref())?;
+            if let Some(id) = id
+                && !self.is_counting(id)?
+            {
+                parts.lock().end(id);
+            }
+            // Under another id than before, the own part may be among those that were read.
+            if parts.lock().id == id {
+                let mut others = read.unwrap_or_else(|| UsageRecord::new(account, meter));
+                if let Some(former) = &former {
+                    others.subtract(former);
+                }
+                return Ok(others);
+            }
+        }
+    }
+
+    /// Adds up the parts of a meter. `None` if there are none.
+    pub(super) fn sum_of_parts(
+        &self,
+        account: &AccountId,
+        meter: Meter,
+        excluded: Option<&[u8]>,
+    ) -> Result<Option<UsageRecord>> {
+        let mut sum: Option<UsageRecord> = None;
+        for (key, value) in self.kv.scan(Column::Usage, &joined(account, meter.name()), None, usize::MAX)? {
+            if excluded == Some(key.as_slice()) {
+                continue;
+            }
+            let part: UsageRecord = decode(Column::Usage, &value)?;
+            match &mut sum {
+                Some(sum) => sum.add(&part),
+                None => sum = Some(part),
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Adds a meter to a batch, as it is after the units that this process counted. Returns the part that
+    /// [`Self::write_with_parts`] needs to know about, if it is one.
+    pub(super) fn put_usage(&self, batch: &mut Batch, usage: &UsageRecord) -> Result<Option<PartWrite>> {
+        let UsageParts::OfProcess(parts) = &self.usage_parts else {
+            batch.put(Column::Usage, joined(&usage.account, usage.meter.name()), encode(usage)?);
+            return Ok(None);
+        };
+        // A level has no parts: one process removes what another one stored. It is read from the records of the files.
+        if usage.meter == Meter::MediaBytes {
+            return Ok(None);
+        }
+        let id = self.counting_id(parts)?;
+        // If the id is ended before the next line, the batch fails.
+        let part = parts.lock().part_of(usage);
+        batch.put(Column::Usage, part_key(&part.account, part.meter, id), encode(&part)?);
+        Ok(Some(PartWrite { id, part }))
+    }
+
+    /// Writes a batch, with the parts that [`Self::put_usage`] added to it.
+    ///
+    /// # Errors
+    /// [`Error::ConditionFailed`] in [`Column::Usage`] if the id of this process was ended. The caller makes the batch
+    /// again, with the parts under a new id.
+    pub(super) fn write_with_parts(
+        &self,
+        batch: &mut Batch,
+        writes: &[PartWrite],
+        durability: Durability,
+    ) -> Result<()> {
+        if writes.is_empty() {
+            return self.kv.write(batch, durability);
+        }
+        let mut ids = BTreeSet::new();
+        for write in writes {
+            ids.insert(write.id);
+        }
+        for id in ids {
+            batch.expect(Column::Usage, id_key(id), Some(Vec::new()));
+        }
+        self.usage_parts.begin_write(writes);
+        let outcome = self.kv.write(batch, durability);
+        self.usage_parts.end_write(writes, &outcome);
+        outcome
+    }
+
+    /// Adds the id of a new node to the batch that begins its session, so that no id of a node lacks a session unless
+    /// the node is dead.
+    pub(super) fn add_counting_id(&self, batch: &mut Batch, id: NodeId) {
+        if self.shares_usage() {
+            put_id(batch, id);
+        }
+    }
+
+    /// Counts under the id of a new node, whose session has begun.
+    pub(super) fn count_under(&self, id: NodeId) {
+        let UsageParts::OfProcess(parts) = &self.usage_parts else { return };
+        let mut own = parts.lock();
+        if let Some(former) = own.id {
+            own.end(former);
+        }
+        own.id = Some(id);
+    }
+
+    /// Returns the id under which this process counts. Records a new one if it has none.
+    fn counting_id(&self, parts: &Mutex<OwnParts>) -> Result<NodeId> {
+        let mut own = parts.lock();
+        if let Some(id) = own.id {
+            return Ok(id);
+        }
+        let id = NodeId::generate();
+        let mut batch = Batch::new();
+        put_id(&mut batch, id);
+        self.kv.write(&batch, Durability::Synced)?;
+        own.id = Some(id);
+        Ok(id)
+    }
+
+    /// Whether parts may be written under an id.
+    fn is_counting(&self, id: NodeId) -> Result<bool> {
+        Ok(self.kv.get(Column::Usage, &id_key(id))?.is_some_and(|state| state.is_empty()))
+    }
+}
+
+fn put_id(batch: &mut Batch, id: NodeId) {
+    batch.put_if_absent(Column::Usage, id_key(id), "");
+}
+
+/// The key of an id's record: NUL, 16 bytes.
+fn id_key(id: NodeId) -> Vec<u8> {
+    let mut key = ID_PREFIX.to_vec();
+    key.extend_from_slice(&id.to_bytes());
+    key
+}
+
+/// The id in the key of an id's record. `None` for other keys.
+pub(super) fn id_of_key(key: &[u8]) -> Option<NodeId> {
+    NodeId::of_key(key.strip_prefix(ID_PREFIX)?)
+}
+
+/// The key of a part: `account NUL meter NUL`, 16 bytes.
+fn part_key(account: &AccountId, meter: Meter, id: NodeId) -> Vec<u8> {
+    let mut key = joined(account, meter.name());
+    key.push(0);
+    key.extend_from_slice(&id.to_bytes());
+    key
+}
+
+/// Splits the key of a part into the key of its meter and the id. `None` for other keys.
+pub(super) fn split_part_key(key: &[u8]) -> Option<(Vec<u8>, NodeId)> {
+    let (front, id) = key.split_last_chunk::<16>()?;
+    let meter_key = front.strip_suffix(&[0])?;
+    // The key of an id's record has nothing before its NUL byte. Names of meters are shorter than an id, so the key of
+    // a meter has no NUL byte at this place.
+    if !meter_key.contains(&0) {
+        return None;
+    }
+    Some((meter_key.to_vec(), NodeId::of_key(id)?))
+}
