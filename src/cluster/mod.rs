@@ -12,12 +12,14 @@
 //! The records behind this are in `storage/src/records/ownership`.
 
 mod keeper;
+mod live_node;
 mod node;
 mod owner_cache;
 mod ownership;
 mod pass;
 mod stop;
 
+pub use live_node::LiveNode;
 pub use node::NodeParts;
-pub use ownership::{LiveNode, Ownership, Reading};
+pub use ownership::{Ownership, Reading};
 pub use pass::PassKey;

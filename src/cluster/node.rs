@@ -9,8 +9,8 @@ use cuebase_storage::{MessageId, NamespaceId, NamespaceKey, Store};
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
+use super::live_node::LiveNode;
 use super::owner_cache::OwnerCache;
-use super::ownership::LiveNode;
 use super::pass::PassKey;
 use crate::error::{Error, Result};
 use crate::namespace::backlog::Backlog;

@@ -7,6 +7,7 @@ use cuebase_storage::NamespaceKey;
 use cuebase_storage::records::ownership::NodeId;
 
 use super::keeper::Keeper;
+use super::live_node::LiveNode;
 use super::node::{Node, NodeParts};
 use super::pass::PassKey;
 use crate::error::Result;
@@ -21,17 +22,6 @@ enum Mode {
     Alone,
     /// The process shares its data with other nodes.
     Shared { node: Arc<Node>, keeper: Keeper },
-}
-
-/// A node that has a session, as it was observed last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveNode {
-    /// Its id.
-    pub id: NodeId,
-    /// Its address for other nodes.
-    pub address: String,
-    /// The version of its program.
-    pub version: String,
 }
 
 /// The session in which a read began. `None` in a process that is alone.

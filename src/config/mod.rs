@@ -13,6 +13,7 @@ pub mod address;
 mod billing;
 pub mod declare;
 pub mod endpoint;
+mod engine;
 mod file;
 mod identity;
 mod model;

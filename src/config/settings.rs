@@ -16,6 +16,7 @@ use cuebase_storage::records::PlanName;
 
 use super::address::{ListenAddress, address, address_or_off};
 use super::declare::{Setting, settings};
+use super::engine::{EngineChoice, engine};
 use super::parsers::{
     COUNT_MAX, any_number, any_text, boolean, browser_origins, count, count_up_to, domain, letters, log_filter,
     milliseconds, name, number, optional, path, secret, url,
@@ -24,7 +25,6 @@ use super::plans::{PlanLimits, Rates, plan_limits, plan_name, rates};
 use super::precision::{Precision, precision};
 use super::provider::{ProviderChoice, products, provider};
 use super::secret::Secret;
-use super::storage::{EngineChoice, engine};
 use super::values::Values;
 
 /// Maximum number of ingestion workers. Each holds an extractor in memory.

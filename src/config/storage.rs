@@ -7,27 +7,9 @@ use cuebase_storage::bucket::BucketSettings;
 use cuebase_storage::records::shared_setup::UnsafeDatabase;
 
 use super::address::ListenAddress;
-use super::refusal::Refusal;
+use super::engine::EngineChoice;
 use super::secret::Secret;
 use super::settings::{ClusterValues, StorageValues, setting};
-
-/// The value of `storage.engine`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineChoice {
-    /// RocksDB in the data directory.
-    RocksDb,
-    /// PostgreSQL and a bucket.
-    Postgres,
-}
-
-/// Parses the name of an engine.
-pub(super) fn engine(text: &str) -> Result<EngineChoice, Refusal> {
-    match text {
-        "rocksdb" => Ok(EngineChoice::RocksDb),
-        "postgres" => Ok(EngineChoice::Postgres),
-        other => Err(Refusal::new(other, "rocksdb or postgres")),
-    }
-}
 
 /// Where the data is kept.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use hyper::{Method, StatusCode};
 use super::body::ReceivedBody;
 use super::forwarding::{ForwardError, ForwardedRequest, owner_unreachable};
 use super::reply_memory::HeldReply;
-use super::requests::{Arrival, Failure, MatchedRequest, RequestHandler};
+use super::requests::{Answered, Arrival, Failure, MatchedRequest, RequestHandler};
 use crate::api::routes::{Executor, Route};
 use crate::api::{Reply, ReplyBody, error};
 use crate::cluster::Reading;
@@ -24,14 +24,6 @@ use crate::error::{Error, Result};
 const OWNER_WAIT: Duration = Duration::from_secs(1);
 /// Pause before an owner is asked again.
 const OWNER_PAUSE: Duration = Duration::from_millis(50);
-
-/// Where a request was answered.
-pub(super) enum Answered {
-    /// In this process.
-    Here(HeldReply),
-    /// By the owner of its namespace.
-    Elsewhere(HeldReply),
-}
 
 impl RequestHandler {
     /// Answers a request here or at the owner of its namespace.

@@ -17,7 +17,6 @@ use ulid::Ulid;
 
 use super::activity::Activity;
 use super::admission::{Admission, RunPermit};
-use super::at_owner::Answered;
 use super::body::{MemoryBudget, ReceivedBody, RequestBody};
 use super::forwarding::{ForwardedCaller, Forwarding};
 use super::reply_memory::{HeldReply, ReplyMemory};
@@ -86,6 +85,14 @@ pub(super) enum Arrival {
     Client,
     /// From another node, which has authenticated its caller. It is not forwarded again.
     Node,
+}
+
+/// Where a request was answered.
+pub(super) enum Answered {
+    /// In this process.
+    Here(HeldReply),
+    /// By the owner of its namespace.
+    Elsewhere(HeldReply),
 }
 
 /// Why a handler made no reply.

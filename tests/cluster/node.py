@@ -52,6 +52,8 @@ class Node:
             "CUEBASE_RETRIEVAL_WARM_NAMESPACES": "16",
         }
         if settings:
+            # The database of the harness runs with `fsync` off.
+            own["CUEBASE_CLUSTER_ALLOW_UNSAFE_DATABASE"] = "true"
             own["CUEBASE_CLUSTER_ADVERTISE"] = f"{self.address[0]}:{CLUSTER_PORT}"
         return {**kept, **own, **settings}
 

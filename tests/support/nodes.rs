@@ -122,6 +122,8 @@ pub(crate) fn settings(data: &Path) -> BTreeMap<String, String> {
     settings.insert("CUEBASE_STORAGE_ENGINE".into(), "postgres".into());
     settings.insert("CUEBASE_STORAGE_POSTGRES_URL".into(), services.connection(&database));
     settings.insert("CUEBASE_STORAGE_BUCKET".into(), format!("{}/{database}", services.bucket));
+    // The server of the tests has no standby.
+    settings.insert("CUEBASE_CLUSTER_ALLOW_UNSAFE_DATABASE".into(), "true".into());
     settings.insert("CUEBASE_CLUSTER_LISTEN".into(), address.clone());
     settings.insert("CUEBASE_CLUSTER_ADVERTISE".into(), address);
     settings

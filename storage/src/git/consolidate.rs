@@ -66,9 +66,9 @@ impl Repository {
         }
         names.retain(|name| *name != written);
         let count = names.len();
-        if let Some(ledger) = self.ledger() {
+        if self.ledger().is_some() {
             let removed: Vec<PackId> = names.iter().filter_map(|name| PackId::of_stem(name)).collect();
-            ledger.replace(self, &removed)?;
+            self.replace_in_ledger(&removed)?;
         }
         replaced.add(names)?;
         Ok(count)

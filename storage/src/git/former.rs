@@ -55,9 +55,7 @@ impl Repository {
 
     /// Removes the files of a former history. Files that do not exist are skipped, so this can be repeated.
     pub fn remove_former_files(&self, files: &[String]) -> Result<()> {
-        if let Some(ledger) = self.ledger() {
-            ledger.erase(&packs_among(files))?;
-        }
+        self.erase_in_ledger(&packs_among(files))?;
         for file in files {
             // The list comes from a record and becomes a path.
             let is_below = PARTS.iter().any(|part| file.starts_with(part)) && !file.contains("..");

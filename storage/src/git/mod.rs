@@ -32,6 +32,7 @@ mod commit;
 mod compare;
 mod consolidate;
 mod delta;
+mod following;
 mod former;
 mod history;
 mod indexes;

@@ -271,9 +271,7 @@ impl Writer {
         if self.repository.head()?.map(|head| head.0) != self.head {
             return Err(Error::Conflict);
         }
-        if let Some(ledger) = self.repository.ledger() {
-            ledger.publish(&self.repository, self.head(), CommitId(id))?;
-        }
+        self.repository.publish(self.head(), CommitId(id))?;
         lock.move_to(id)
     }
 

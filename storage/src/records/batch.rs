@@ -13,7 +13,7 @@ use ulid::Ulid;
 use super::namespaces::NamespaceRecord;
 use super::store::{Store, encode};
 use super::stored::Stored;
-use super::usage_parts::PartWrite;
+use super::usage_state::PartWrite;
 use crate::error::{Error, Result};
 use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column, Durability};

@@ -37,6 +37,8 @@ mod stored;
 mod usage;
 mod usage_fold;
 mod usage_parts;
+mod usage_record;
+mod usage_state;
 mod vectors;
 mod vocabulary;
 mod work;
@@ -64,7 +66,7 @@ pub use sender::WriteSender;
 pub use sources::{IngestedEntry, SourceCheck, SourceRecord};
 pub use store::{DATA_FORMAT, DATA_FORMAT_OLDEST, RECORD_FORMAT, Store};
 pub use stored::Stored;
-pub use usage::{Meter, UsageRecord};
+pub use usage_record::{Meter, UsageRecord};
 pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};
 pub use work::{

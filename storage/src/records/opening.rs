@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::migration::migrate;
 use super::ownership::Fences;
 use super::store::{DATA_FORMAT, FORMAT_KEY, Store};
-use super::usage_parts::UsageParts;
+use super::usage_state::UsageParts;
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, Engine, EngineMemory, MemoryEngine, RocksEngine};
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
 use super::ownership::Fences;
-use super::usage_parts::UsageParts;
+use super::usage_state::UsageParts;
 use crate::error::{Error, Result};
 use crate::identity::NamespaceId;
 use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};

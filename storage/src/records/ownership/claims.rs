@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::fences::{Fences, Held};
-use super::node::{NodeId, NodeRecord};
+use super::node::NodeRecord;
+use super::node_id::NodeId;
 use crate::error::{Error, Result};
 use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column, Durability};

@@ -19,11 +19,13 @@
 mod claims;
 mod fences;
 mod node;
+mod node_id;
 mod session;
 mod watch;
 
 pub use claims::{Claim, ClaimMark, OwnerClaim, PreparedClaim};
-pub use node::{NodeId, NodeRecord};
+pub use node::NodeRecord;
+pub use node_id::NodeId;
 pub use session::NodeSession;
 pub use watch::{NodeRows, NodeWatch};
 

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::node::{NodeId, NodeRecord};
+use super::node::NodeRecord;
+use super::node_id::NodeId;
 use super::{SESSION_MARGIN, SESSION_TTL};
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::SESSION_TTL;
-use super::node::NodeId;
+use super::node_id::NodeId;
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability};
 use crate::records::Store;

@@ -4,8 +4,10 @@ use std::fmt;
 
 use ulid::Ulid;
 
-use super::server::OLDEST_VERSION;
 use crate::error::Error;
+
+/// The oldest major version of PostgreSQL.
+pub(super) const OLDEST_VERSION: i32 = 13;
 
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]

@@ -16,25 +16,16 @@ mod error;
 mod identity;
 mod server;
 mod settings;
+mod unsafe_database;
 
 pub use error::{BucketStep, SetupError};
 pub use settings::agree_on_settings;
+pub use unsafe_database::UnsafeDatabase;
 
 use crate::bucket::Bucket;
 use crate::error::Result;
 use crate::key_value::PostgresEngine;
 use crate::records::Store;
-
-/// Whether a node starts on a database that can lose acknowledged writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnsafeDatabase {
-    /// The node does not start.
-    #[default]
-    Refused,
-    /// The node logs a warning for each unsafe setting and starts: for tests, and for servers that keep copies of their
-    /// storage without a synchronous standby.
-    Allowed,
-}
 
 /// Checks the database server, its clock and the bucket, and that database and bucket belong to the same cluster. Marks
 /// both with a new id if the cluster is new.

@@ -1,11 +1,10 @@
 //! Judges what a PostgreSQL server reports about itself, and its clock.
 
+use super::error::OLDEST_VERSION;
 use super::{SetupError, UnsafeDatabase};
 use crate::error::Result;
 use crate::key_value::{ClockReading, ServerFacts};
 
-/// The oldest major version of PostgreSQL.
-pub(super) const OLDEST_VERSION: i32 = 13;
 /// Values of `synchronous_commit` with which a commit waits for the disks of server and standby.
 const SAFE_COMMITS: [&str; 2] = ["on", "remote_apply"];
 /// A node whose clock differs by more from the server's does not start. In milliseconds.
