@@ -75,7 +75,7 @@ pub enum AskedPeriod {
 }
 
 /// What a search does with memories that no longer hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Currency {
     /// They rank behind the memories that superseded them.
     #[default]

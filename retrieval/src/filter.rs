@@ -1,10 +1,12 @@
 //! Filters: the conditions that a memory must meet to be found or listed.
 
+use serde::{Deserialize, Serialize};
+
 use crate::memory::{Memory, Millis};
 use crate::metadata::Condition;
 
 /// Which of a memory's times a filter's range applies to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimeField {
     /// When the content happened.
     Occurred,
@@ -27,7 +29,7 @@ impl TimeField {
 }
 
 /// Conditions that a memory must meet, all of them. An empty filter accepts every memory.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// Tiers; the memory must be in one of them.
     pub tiers: Vec<String>,

@@ -19,7 +19,7 @@ pub enum MetadataValue {
 }
 
 /// A condition on the value of one key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// The key.
     pub key: String,
@@ -31,7 +31,7 @@ pub struct Condition {
 ///
 /// A text is equal to the same text. `true` and `false` are also equal to that boolean, and a text that spells a number
 /// is equal to that number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Comparison {
     /// Equal to this.
     Equal(String),
@@ -42,7 +42,7 @@ pub enum Comparison {
 }
 
 /// One bound of a number. Integers are compared as 64-bit floats.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NumberBound {
     /// This number or a larger one.
     AtLeast(f64),

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::claim::{AskedClaims, Claim, Currency};
 use crate::error::Result;
 use crate::hash::{AttributeHash, FacetHash, NameHash, PathHash, SubjectHash};
@@ -13,7 +15,7 @@ use crate::index::{Document, Snapshot, ValidityFilter};
 use crate::memory::{Memory, Millis};
 
 /// A claim about a subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectClaim {
     /// Path of the memory that claims it.
     pub path: String,

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::claim::{AskedClaims, Currency};
 use crate::filter::Filter;
 use crate::memory::Millis;
 use crate::vocabulary::Synonyms;
 
 /// Whether a search explains the scores of its hits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Explain {
     /// Hits have a score alone.
     #[default]

@@ -3,8 +3,8 @@
 //! A handler takes an [`AuthenticatedRequest`] (caller, path parameters, query, body) and returns a [`Reply`] or an
 //! error. Handlers are blocking functions; `server` runs them outside of the async threads. [`error`] alone maps errors
 //! to HTTP, [`unknown`] turns names that a route does not know into warnings, [`views`] has the bodies of responses,
-//! and [`schema`] generates the OpenAPI description. Sockets, limits of concurrency and the counting of units are in
-//! `server`. Start at [`routes`].
+//! and [`schema`] generates the OpenAPI description. [`peers`] answers the questions of other nodes. Sockets, limits of
+//! concurrency and the counting of units are in `server`. Start at [`routes`].
 
 pub mod answer;
 pub mod billing;
@@ -24,6 +24,7 @@ pub mod listing;
 pub mod media;
 pub mod memories;
 pub mod namespaces;
+pub mod peers;
 pub mod profile;
 pub mod query;
 pub mod queue;
@@ -43,6 +44,8 @@ pub mod writes;
 mod conditions;
 mod named_namespaces;
 mod names;
+mod node_queue;
+mod node_statistics;
 mod values;
 
 pub use limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX};

@@ -4,6 +4,7 @@ use cuebase_storage::MessageId;
 use cuebase_storage::records::{DeadLetter, UnreadableRecord};
 use serde_json::{Value, json};
 
+use super::node_queue::NodeQueue;
 use super::query::QueryString;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
@@ -37,28 +38,24 @@ impl ShowQuery {
     }
 }
 
-/// `GET /v1/queue`: the queue of the account, and the jobs of the server. Dead letters come in pages.
+/// `GET /v1/queue`: the queue of the account, and the jobs of the server, or of all nodes. Dead letters come in pages.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let ShowQuery { limit, after } = ShowQuery::of(&request.query)?;
-    let waiting = request.app.jobs.account_levels(request.account());
+    let queue = NodeQueue::of_all_nodes(&request.app, request.account())?;
     // One letter beyond the page shows whether there is another page.
     let mut letters = request.app.intake.dead_letters(request.account(), after, limit + 1)?;
     let has_next_page = letters.len() > limit;
     letters.truncate(limit);
-    let model_unavailable_since = match request.app.jobs.outage() {
-        Some(outage) => format_ms(outage.since.as_millisecond()),
-        None => None,
-    };
     let next = match letters.last() {
         Some(last) if has_next_page => Some(last.id),
         _ => None,
     };
     Reply::ok(&QueueView {
-        waiting: waiting.messages,
-        waiting_since: waiting.oldest.and_then(accepted_at),
-        model_unavailable_since,
+        waiting: queue.waiting,
+        waiting_since: queue.oldest.and_then(accepted_at),
+        model_unavailable_since: queue.outage_since_ms.and_then(format_ms),
         dead_letters: letters.iter().map(DeadLetterView::of).collect(),
-        jobs: request.app.jobs.status().iter().map(JobView::of).collect(),
+        jobs: queue.jobs.iter().map(JobView::of).collect(),
         next,
     })
 }

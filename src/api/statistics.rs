@@ -1,8 +1,10 @@
-//! `GET /v1/statistics`: the last day of the account, and the state of storage and models.
+//! `GET /v1/statistics`: the last day of the account, and the state of storage and models. Of several nodes, the counts
+//! are summed.
 
 use cuebase_storage::NamespaceId;
 use cuebase_storage::records::NamespaceRecord;
 
+use super::node_statistics::{ChatState, NodeState, NodeStatistics};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::views::statistics::{DayView, ModelView, StatisticsView, StorageView};
@@ -15,31 +17,38 @@ const DISK_UNIT_BYTES: u64 = 1 << 30;
 /// `GET /v1/statistics`.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let app = &request.app;
-    let report = app.jobs.metrics().days().report(request.account());
+    let mut state = NodeState::of(app, request.account());
+    let mut days = Vec::new();
+    for NodeStatistics { day, state: other } in NodeStatistics::of_others(app, request.account())? {
+        days.extend(day);
+        state.merge(other);
+    }
+    let metrics = app.jobs.metrics();
+    let report = match days.is_empty() {
+        true => metrics.days().report(request.account()),
+        false => metrics.days().report_with(request.account(), days),
+    };
     let namespaces = app.namespaces.list(request.account(), None, usize::MAX)?;
     Reply::ok(&StatisticsView {
         day: DayView::of(&report),
-        storage: storage(app, &namespaces),
-        models: models(app, &namespaces),
+        storage: storage(&state, &namespaces),
+        models: models(app, &state, &namespaces),
     })
 }
 
-fn storage(app: &App, namespaces: &[NamespaceRecord]) -> StorageView {
-    let disk = app.inspector.disk_space().ok();
-    let damaged = app.namespaces.damaged();
+fn storage(state: &NodeState, namespaces: &[NamespaceRecord]) -> StorageView {
     StorageView {
-        disk_free_bytes: disk.map(|disk| disk.free_bytes / DISK_UNIT_BYTES * DISK_UNIT_BYTES),
-        disk_total_bytes: disk.map(|disk| disk.total_bytes / DISK_UNIT_BYTES * DISK_UNIT_BYTES),
+        disk_free_bytes: state.disk.map(|disk| disk.free_bytes / DISK_UNIT_BYTES * DISK_UNIT_BYTES),
+        disk_total_bytes: state.disk.map(|disk| disk.total_bytes / DISK_UNIT_BYTES * DISK_UNIT_BYTES),
         namespaces: namespaces.len(),
         memories: namespaces.iter().map(|namespace| namespace.memories).sum(),
-        damaged_namespaces: damaged.iter().filter(|(key, _)| is_one_of(namespaces, key.id)).count(),
+        damaged_namespaces: state.damaged.iter().filter(|id| is_one_of(namespaces, **id)).count(),
     }
 }
 
-fn models(app: &App, namespaces: &[NamespaceRecord]) -> Vec<ModelView> {
+fn models(app: &App, state: &NodeState, namespaces: &[NamespaceRecord]) -> Vec<ModelView> {
     let models = app.reads.models();
-    let waiting = app.jobs.backlog();
-    let is_behind = waiting.iter().any(|(key, _)| is_one_of(namespaces, key.id));
+    let is_behind = state.behind.iter().any(|id| is_one_of(namespaces, *id));
     let embedding = ModelView {
         role: "embedding",
         name: Some(models.embedding_name()),
@@ -48,10 +57,10 @@ fn models(app: &App, namespaces: &[NamespaceRecord]) -> Vec<ModelView> {
     let chat = ModelView {
         role: "chat",
         name: models.chat().map(|chat| chat.name().to_owned()),
-        state: match (models.chat(), app.jobs.outage()) {
+        state: match (models.chat(), state.chat) {
             (None, _) => "off",
-            (Some(_), Some(_)) => "unavailable",
-            (Some(_), None) => "ready",
+            (Some(_), ChatState::Unavailable) => "unavailable",
+            (Some(_), ChatState::Ready) => "ready",
         },
     };
     vec![embedding, chat]

@@ -16,7 +16,7 @@ use cuebase_storage::records::PlanName;
 
 use super::address::{ListenAddress, address, address_or_off};
 use super::declare::{Setting, settings};
-use super::engine::{EngineChoice, engine};
+use super::engine::{EngineChoice, connection, engine};
 use super::parsers::{
     COUNT_MAX, any_number, any_text, boolean, browser_origins, count, count_up_to, domain, letters, log_filter,
     milliseconds, name, number, optional, path, secret, url,
@@ -48,8 +48,9 @@ settings! {
         /// Storage of records and repositories: rocksdb (in the data directory), or postgres (in a database and a bucket
         /// that several nodes share).
         "storage.engine" = "rocksdb" => engine: EngineChoice, engine;
-        /// URL of the PostgreSQL database for the engine postgres, for example postgres://user:password@host/cuebase.
-        "storage.postgres.url" = "" => postgres_url: Secret, secret, masked();
+        /// PostgreSQL database for the engine postgres: a URL such as postgres://user:password@host/cuebase, or a
+        /// connection string of libpq.
+        "storage.postgres.url" = "" => postgres_url: Secret, connection, masked();
         /// Bucket for the engine postgres, in the form s3://bucket or s3://bucket/prefix; endpoint, region and
         /// credentials are read from AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
         "storage.bucket" = "" => bucket: Option<String>, optional(any_text);

@@ -2,13 +2,14 @@
 //!
 //! The [supervisor](super::supervisor) gives each job a thread and alternates between [`Job::wait`] and [`Job::run`].
 
+use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 use super::stop::{StopSignal, Wake};
 use crate::error::Result;
 
 /// The name of a job in the metrics, the API and the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum JobName {
     /// Commits and indexes accepted writes.

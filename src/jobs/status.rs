@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 use super::job::JobName;
 use crate::clock::Clock;
 
 /// What a thread of a job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum JobState {
     /// It waits for work.

@@ -4,10 +4,11 @@
 //! Nothing is admitted unless the best hit is likely enough: a query that nothing answers also has a best hit. Then a
 //! hit is admitted if it is likely enough itself, and if it is not far behind the best one.
 
+use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 /// How sure a search must be of a hit to return it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Admission {
     /// Every hit is returned, whatever its score.

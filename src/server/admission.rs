@@ -67,8 +67,8 @@ impl Admission {
     pub(super) fn new(config: &Config, reads: &Reads) -> Self {
         let requests = config.server.requests.get();
         let retrievals = config.retrieval.concurrency.get();
-        // A retrieval that waits for the vector of a hosted model occupies no retrieval thread.
-        let running_retrievals = if reads.models().are_remote() {
+        // A retrieval that waits for the vector of a hosted model or for another node occupies no retrieval thread.
+        let running_retrievals = if reads.may_wait_for_network() {
             retrievals
         } else {
             reads.searchers().current_num_threads() * RETRIEVALS_PER_THREAD

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use cuebase_storage::NamespaceKey;
 use http_body_util::channel::Channel;
 use hyper::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderName, TE, TRAILER, TRANSFER_ENCODING,
     UPGRADE,
 };
 use hyper::{HeaderMap, Method, Response, StatusCode};
+use tokio::runtime::Handle;
 
 use super::response_body::ResponseBody;
 use crate::api::Reply;
@@ -21,12 +23,15 @@ use crate::app::App;
 use crate::cluster::Ownership;
 use crate::error::Error;
 use crate::gateway::Principal;
+use crate::service::peers::PeerCalls;
 
 /// The header with the pass of a forwarded request.
 pub(super) const PASS: HeaderName = HeaderName::from_static("x-cuebase-pass");
 /// Headers of one connection, or of the caller's credential, which are not forwarded.
 const NOT_FORWARDED: [HeaderName; 11] =
     [AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, PASS];
+/// The path of the internal listener for questions of services.
+pub(super) const QUESTIONS: &str = "/questions";
 /// Time limit for a connection to another node.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time between two checks whether the node that has a request is still alive.
@@ -134,6 +139,22 @@ impl Forwarding {
         Ok(reply)
     }
 
+    /// Sends a question of a service to a node and returns the answer.
+    async fn ask(&self, address: &str, question: Vec<u8>) -> Result<Bytes, ForwardError> {
+        let headers = HeaderMap::new();
+        let body = Bytes::from(question);
+        let request =
+            ForwardedRequest { caller: None, method: Method::POST, target: QUESTIONS, headers: &headers, body };
+        let response = self.send(address, &request).await?;
+        if response.status() != StatusCode::OK {
+            return Err(ForwardError::Lost);
+        }
+        tokio::select! {
+            body = response.bytes() => body.map_err(|_| ForwardError::Lost),
+            () = self.ended(address) => Err(ForwardError::Lost),
+        }
+    }
+
     /// Returns the answer of a node, whose body is passed on while it arrives. `held` is dropped at its end.
     pub(super) async fn stream(
         &self,
@@ -169,6 +190,35 @@ impl Forwarding {
             }
         });
         Ok(response)
+    }
+}
+
+/// Carries the questions of services to other nodes.
+pub(super) struct Questions {
+    forwarding: Arc<Forwarding>,
+    runtime: Handle,
+}
+
+impl Questions {
+    /// Must be called within the runtime.
+    pub(super) fn new(forwarding: &Arc<Forwarding>) -> Self {
+        Self { forwarding: Arc::clone(forwarding), runtime: Handle::current() }
+    }
+}
+
+impl PeerCalls for Questions {
+    fn call(&self, address: &str, question: Vec<u8>) -> crate::error::Result<Vec<u8>> {
+        let answer = self.runtime.block_on(self.forwarding.ask(address, question));
+        answer.map(Vec::from).map_err(|failure| owner_unreachable(&failure))
+    }
+
+    fn others(&self) -> crate::error::Result<Vec<String>> {
+        let peers = self.forwarding.ownership().peers();
+        Ok(peers.into_iter().map(|peer| peer.address).collect())
+    }
+
+    fn hold(&self, namespace: &NamespaceKey) -> crate::error::Result<()> {
+        self.forwarding.ownership().hold(namespace)
     }
 }
 

@@ -2,16 +2,23 @@
 
 use std::sync::Arc;
 
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 
 use super::activity::Activity;
+use super::forwarding::QUESTIONS;
 use super::git;
 use super::reply_memory::small_response;
 use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
-use crate::api::error;
+use crate::api::error::{self, ErrorFormat};
+use crate::api::{Reply, peers};
+use crate::error::Error;
 use crate::gateway::Refusal;
+
+/// Maximum length of a question of a service, in bytes.
+const QUESTION_BYTES_MAX: usize = 1 << 20;
 
 /// Responds to a forwarded request. One without a valid pass is refused.
 pub(super) async fn respond(
@@ -26,9 +33,32 @@ pub(super) async fn respond(
     let Some(caller) = handler.forwarding.verify(request.method(), target, request.headers()) else {
         return small_response(error::refusal(Refusal::Refused));
     };
+    if request.uri().path() == QUESTIONS {
+        return answer_question(&handler, request).await;
+    }
     request.extensions_mut().insert(caller);
     if git::matches(&request) {
         return git::respond(handler, request, activity).await;
     }
     handler.respond(request, activity).await
+}
+
+/// Answers a question of a service of another node, with what this node owns. It takes no slot: the request that asks
+/// has one on its node, and two nodes must not wait for each other.
+async fn answer_question(handler: &Arc<RequestHandler>, request: Request<Incoming>) -> Response<ResponseBody> {
+    let Ok(body) = Limited::new(request.into_body(), QUESTION_BYTES_MAX).collect().await else {
+        return small_response(Reply::new(StatusCode::BAD_REQUEST, Vec::new()));
+    };
+    let question = body.to_bytes();
+    let app = Arc::clone(&handler.app);
+    let reading = app.namespaces.ownership().begin_reading();
+    let answer = tokio::task::spawn_blocking(move || peers::answer(&app, &question)).await;
+    match answer.unwrap_or_else(|_| Err(Error::internal("the answer to a question of another node panicked"))) {
+        Ok(answer) if handler.app.namespaces.ownership().may_return(reading) => {
+            small_response(Reply::new(StatusCode::OK, answer))
+        }
+        // The session of this node ended during the answer, so another node may have changed what was read.
+        Ok(_) => small_response(error::unavailable()),
+        Err(error) => small_response(error::reply(&error, &ErrorFormat::Envelope)),
+    }
 }

@@ -18,7 +18,7 @@ use ulid::Ulid;
 use super::activity::Activity;
 use super::admission::{Admission, RunPermit};
 use super::body::{MemoryBudget, ReceivedBody, RequestBody};
-use super::forwarding::{ForwardedCaller, Forwarding};
+use super::forwarding::{ForwardedCaller, Forwarding, Questions};
 use super::reply_memory::{HeldReply, ReplyMemory};
 use super::response_body::ResponseBody;
 use super::sender::Sender;
@@ -28,7 +28,7 @@ use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
 use crate::api::unknown::UnknownNames;
-use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, retrieve};
+use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, peers, retrieve};
 use crate::app::App;
 use crate::config::Config;
 use crate::dashboard::Dashboard;
@@ -59,7 +59,7 @@ pub(super) struct RequestHandler {
     pub(super) open_bodies: MemoryBudget,
     pub(super) reply_memory: ReplyMemory,
     pub(super) admission: Admission,
-    pub(super) forwarding: Forwarding,
+    pub(super) forwarding: Arc<Forwarding>,
 }
 
 /// A request that passed the gateway and the router.
@@ -177,6 +177,11 @@ impl RequestHandler {
         gateway: Arc<Gateway>,
     ) -> anyhow::Result<Self> {
         let bodies = MemoryBudget::for_accounts(config.server.body_memory_mib);
+        let forwarding = Arc::new(Forwarding::new(Arc::clone(&app))?);
+        if !app.namespaces.ownership().is_alone() {
+            // Before the limits of admission, which depend on it.
+            peers::connect(&app, Arc::new(Questions::new(&forwarding)));
+        }
         Ok(Self {
             router: Router::new()?,
             reply_memory: ReplyMemory::new(bodies.clone()),
@@ -184,7 +189,7 @@ impl RequestHandler {
             open_bodies: MemoryBudget::for_anonymous(),
             admission: Admission::new(&config, &app.reads),
             metrics: app.jobs.metrics(),
-            forwarding: Forwarding::new(Arc::clone(&app))?,
+            forwarding,
             app,
             config,
             dashboard,
@@ -425,8 +430,8 @@ impl RequestHandler {
     async fn search(&self, route: &'static Route, slot: Arc<RetrievalSlot>, call: HandlerCall) -> Result<Reply> {
         let (sender, receiver) = oneshot::channel();
         let search = Search { route, call, slot, span: Span::current(), sender };
-        if self.app.reads.models().are_remote() || !self.app.namespaces.ownership().is_alone() {
-            // A handler that waits for the network, also for the database, must not occupy a retrieval thread.
+        if self.app.reads.may_wait_for_network() {
+            // A handler that waits for the network must not occupy a retrieval thread.
             tokio::task::spawn_blocking(move || search.run());
         } else {
             self.app.reads.searchers().spawn(move || search.run());

@@ -9,6 +9,7 @@ use cuebase_storage::records::{
     UnreadableRecord,
 };
 use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName, Store};
+use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
 use super::media_store::MediaStore;
@@ -23,8 +24,8 @@ pub struct Inspector {
     media: Arc<MediaStore>,
 }
 
-/// The space of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The space of a disk. One with less free space is less than another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DiskSpace {
     /// Space that is available to the server, in bytes.
     pub free_bytes: u64,

@@ -11,6 +11,7 @@
 //!   extracted from;
 //! - [`documents`] are files that become memories, and [`media`] stores files as they are;
 //! - [`namespaces`] creates, leases and deletes namespaces;
+//! - [`peers`] asks the other nodes of a cluster for their part of a request;
 //! - [`animals`] numbers the records of the pets API;
 //! - [`inspector`] reads the data directory for maintenance.
 //!
@@ -36,6 +37,7 @@ mod media_sweep;
 pub mod memories;
 pub mod namespaces;
 mod open_storage;
+pub mod peers;
 pub mod profile;
 pub mod push;
 pub mod reads;

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use cuebase_storage::Store;
 
+use super::peers::Peers;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::model::Models;
@@ -23,6 +24,8 @@ pub struct Reads {
     pub(super) clock: Clock,
     /// Answers that wait for the chat model.
     pub(super) waiting_answers: AtomicUsize,
+    /// The nodes that own other namespaces.
+    pub(super) peers: Peers,
 }
 
 impl Reads {
@@ -35,12 +38,23 @@ impl Reads {
         searchers: Arc<rayon::ThreadPool>,
         clock: Clock,
     ) -> Self {
-        Self { store, namespaces, models, metrics, searchers, clock, waiting_answers: AtomicUsize::new(0) }
+        let (waiting_answers, peers) = (AtomicUsize::new(0), Peers::default());
+        Self { store, namespaces, models, metrics, searchers, clock, waiting_answers, peers }
     }
 
     /// Returns the models that embed queries and write answers.
     pub fn models(&self) -> &Models {
         &self.models
+    }
+
+    /// Returns the other nodes.
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// Returns whether a search may wait for the network: for a hosted model, or for another node.
+    pub fn may_wait_for_network(&self) -> bool {
+        self.models.are_remote() || !self.peers.is_alone()
     }
 
     /// Returns the threads of searches.

@@ -1,5 +1,7 @@
 //! When memories hold: what a search excludes for it, and what a hit shows of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::Ledger;
 use super::entry::{NEVER, UNKNOWN};
 use super::layer::Document;
@@ -18,7 +20,7 @@ use crate::memory::Millis;
 const AHEAD_MAX: Millis = 24 * 60 * 60 * 1000;
 
 /// When a memory holds, and which memories superseded it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValidityState {
     /// Whether the memory holds at the time of the search.
     pub current: bool,

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::explanation::Explanation;
 use crate::index::ValidityState;
 use crate::memory::Memory;
 use crate::ranking::features::Features;
 
 /// The arms that found a hit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arms {
     /// The hit contains terms of the query.
     pub lexical: bool,

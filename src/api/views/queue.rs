@@ -5,8 +5,9 @@ use cuebase_storage::{MessageId, NamespaceName};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::node_queue::JobLevels;
 use crate::api::schema::values;
-use crate::jobs::{JobState, JobStatus};
+use crate::jobs::JobState;
 use crate::memory::time::format_ms;
 
 /// A minute, in milliseconds.
@@ -27,7 +28,7 @@ pub struct QueueView<'a> {
     /// The writes that failed permanently, oldest first.
     pub dead_letters: Vec<DeadLetterView<'a>>,
     /// The background jobs of the server, which work for all accounts.
-    pub jobs: Vec<JobView>,
+    pub jobs: Vec<JobView<'a>>,
     /// Id to send as `after` for the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "values::Id")]
@@ -37,7 +38,7 @@ pub struct QueueView<'a> {
 /// A background job of the server.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Job")]
-pub struct JobView {
+pub struct JobView<'a> {
     /// Name of the job.
     pub name: &'static str,
     /// `active`, or `backing_off` after a failure.
@@ -48,26 +49,26 @@ pub struct JobView {
     /// Number of runs that failed since the start of the server.
     pub failures: u64,
     /// Code of the last failure. Null if there was none.
-    pub last_error: Option<&'static str>,
+    pub last_error: Option<&'a str>,
 }
 
-impl JobView {
+impl<'a> JobView<'a> {
     /// Makes the view of a job. Jobs work for all accounts, and an account must not learn when another one writes. So the
     /// view does not show whether the job runs at the moment, and shows the time of its last run to the minute.
-    pub fn of(status: &JobStatus) -> Self {
-        let last_run_at = match status.last_run {
-            Some(at) => format_ms(at.as_millisecond() / MINUTE_MS * MINUTE_MS),
+    pub(in crate::api) fn of(job: &'a JobLevels) -> Self {
+        let last_run_at = match job.last_run_ms {
+            Some(at_ms) => format_ms(at_ms / MINUTE_MS * MINUTE_MS),
             None => None,
         };
         Self {
-            name: status.name.as_str(),
-            state: match status.state() {
+            name: job.name.as_str(),
+            state: match job.state {
                 JobState::Waiting | JobState::Running => "active",
                 JobState::BackingOff => "backing_off",
             },
             last_run_at,
-            failures: status.failures,
-            last_error: status.last_error,
+            failures: job.failures,
+            last_error: job.last_error.as_ref().map(|error| error.code.as_str()),
         }
     }
 }

@@ -10,7 +10,7 @@ pub(super) const INTERVAL_MS: i64 = 15 * 60 * 1000;
 pub(super) const INTERVALS: i64 = 96;
 
 /// The last day of an account.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AccountDay {
     /// Begin of the record, milliseconds since the epoch.
     pub(super) began_ms: i64,

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::events::{AnsweredRequest, RetrievalQuality};
 use super::latencies::Latencies;
 
@@ -11,7 +13,7 @@ pub(super) const SCORE_BINS: usize = 20;
 const ERROR_STATUS_MIN: u16 = 500;
 
 /// What happened in an interval.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Interval {
     /// Requests by method and route.
     pub(super) routes: HashMap<(&'static str, &'static str), RouteRequests>,
@@ -19,7 +21,7 @@ pub(super) struct Interval {
 }
 
 /// The requests to a route.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RouteRequests {
     /// Requests that the server failed to answer.
     pub(super) errors: u64,
@@ -27,7 +29,7 @@ pub(super) struct RouteRequests {
 }
 
 /// Retrievals with a query.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Retrievals {
     pub(super) count: u64,
     /// Those without an admitted hit.

@@ -5,19 +5,21 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Lower bound of the first bucket, in milliseconds. Shorter times are counted in it.
 const FIRST_MS: f64 = 0.01;
 /// Buckets between a time and twice that time.
 const BUCKETS_PER_DOUBLING: f64 = 8.0;
 
 /// Times of requests.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Latencies {
     /// The buckets with a count, by ascending number.
     buckets: Vec<Bucket>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Bucket {
     number: u8,
     count: u32,

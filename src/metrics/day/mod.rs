@@ -2,19 +2,23 @@
 //!
 //! Requests are counted by route with their times, and retrievals with the score of their best hit. A day is kept in
 //! intervals of a quarter of an hour, in memory only: it begins with the start of the server. [`report`] sums it up.
+//! [`counts`] has the day in the form in which a node sends it to another one.
 
 mod account_day;
+pub mod counts;
 pub mod events;
 mod interval;
 mod latencies;
 pub mod report;
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use cuebase_storage::AccountId;
 use parking_lot::Mutex;
 
 use self::account_day::AccountDay;
+use self::counts::{DayCounts, RouteName};
 use self::events::{AnsweredRequest, RetrievalQuality};
 use self::interval::Interval;
 use self::report::DayReport;
@@ -30,11 +34,13 @@ const POLLED_ROUTES: [&str; 4] = ["/v1/queue", "/v1/statistics", "/v1/usage", "/
 pub struct Days {
     clock: Clock,
     accounts: Mutex<HashMap<AccountId, AccountDay>>,
+    /// The routes of the API. Empty in a single process.
+    routes: OnceLock<Vec<RouteName>>,
 }
 
 impl Days {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, accounts: Mutex::default() }
+        Self { clock, accounts: Mutex::default(), routes: OnceLock::new() }
     }
 
     /// Records a request of an account, unless a dashboard sends it again and again.
@@ -57,6 +63,29 @@ impl Days {
             Some(day) => DayReport::of(day, now_ms),
             None => DayReport::of(&AccountDay::new(now_ms), now_ms),
         }
+    }
+
+    /// Returns what was counted in the last day of an account, for another node. `None` if nothing was.
+    pub fn counts(&self, account: &AccountId) -> Option<DayCounts> {
+        Some(DayCounts::of(self.accounts.lock().get(account)?))
+    }
+
+    /// Sets the routes whose counts [`Self::report_with`] takes from other nodes. Only the first call has an effect.
+    pub fn know_routes(&self, routes: Vec<RouteName>) {
+        self.routes.get_or_init(|| routes);
+    }
+
+    /// Returns the last day of an account on this node and on others. Routes that are not known here are left out: a node
+    /// of another version may have them.
+    pub fn report_with(&self, account: &AccountId, others: Vec<DayCounts>) -> DayReport {
+        let routes = self.routes.get().map(Vec::as_slice).unwrap_or_default();
+        let now_ms = self.clock.now_ms();
+        let known = self.accounts.lock().get(account).cloned();
+        let mut day = known.unwrap_or_else(|| AccountDay::new(now_ms));
+        for other in others {
+            other.add_to(&mut day, routes);
+        }
+        DayReport::of(&day, now_ms)
     }
 
     fn change(&self, account: &AccountId, change: impl FnOnce(&mut Interval)) {

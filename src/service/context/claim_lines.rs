@@ -1,4 +1,4 @@
-//! The claims that a query asks for, as the first lines of a context.
+//! The claims that a query asks for, as the first lines of a context. `claim_search` reads them from the namespaces.
 //!
 //! A claim is asked for if the query names its subject and its attribute and nothing else: "where does Ana live", but
 //! not "what does Ana like about living in Oslo". If the memory that makes the claim is admitted, further words do not
@@ -10,7 +10,6 @@ use std::ops::Range;
 use cuebase_retrieval::{
     AskedClaims, AskedPeriod, ClaimTime, Error as IndexError, Snapshot, SubjectClaim, fold, is_stop_word,
 };
-use cuebase_storage::NamespaceName;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -18,10 +17,9 @@ use super::layout::{Entry, Group, day_of, path_mark};
 use super::response::ContextCitation;
 use crate::claims::{self, attributes};
 use crate::dates::question::{self, QuestionTimes};
-use crate::error::Result;
 use crate::relevance::parts;
 use crate::service::profile::without_repetitions;
-use crate::service::retrieval::{RetrievalRequest, SearchResult};
+use crate::service::retrieval::RetrievalRequest;
 
 /// Most lines of claims.
 const LINES_MAX: usize = 40;
@@ -71,8 +69,17 @@ impl ClaimQuestions {
         AskedPeriod::Present
     }
 
+    /// Returns whether the query names a subject. Otherwise no namespace has a claim that it asks for.
+    pub(super) fn name_a_subject(&self) -> bool {
+        self.questions.iter().any(|question| !question.asked.subjects.is_empty())
+    }
+
     /// Returns the claims that the query asks for. `admitted` are the paths of the admitted memories.
-    fn claims(&self, snapshot: &Snapshot, admitted: &HashSet<&str>) -> Result<Vec<SubjectClaim>, IndexError> {
+    pub(super) fn claims(
+        &self,
+        snapshot: &Snapshot,
+        admitted: &HashSet<&str>,
+    ) -> Result<Vec<SubjectClaim>, IndexError> {
         let mut claims = Vec::new();
         for question in &self.questions {
             for claim in question.candidates(snapshot, self.time)? {
@@ -87,7 +94,8 @@ impl ClaimQuestions {
         Ok(claims)
     }
 
-    fn entry(&self, claim: SubjectClaim, namespace: Option<&str>) -> Entry {
+    /// Returns the entry of a claim.
+    pub(super) fn entry(&self, claim: SubjectClaim, namespace: Option<&str>) -> Entry {
         let SubjectClaim { path, subject, attribute, value, from, until, current } = claim;
         let mut content = format!("{attribute}: {value}");
         if !subject.is_empty() {
@@ -172,28 +180,6 @@ impl ClaimQuestion {
             }
         }
     }
-}
-
-/// Returns the entries of the claims that a query asks for, in the namespaces that were searched.
-pub(super) fn claim_entries(found: &SearchResult, questions: &ClaimQuestions) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for (name, lease) in found.open_namespaces() {
-        let mut admitted = HashSet::new();
-        for hit in &found.hits {
-            if hit.namespace.as_ref() == name {
-                admitted.insert(hit.memory.path.as_str());
-            }
-        }
-        let claims = match (lease.read(|snapshot| questions.claims(snapshot, &admitted)), name) {
-            (Ok(claims), _) => claims,
-            (Err(error), Some(name)) => return Err(error.in_namespace(name.as_str())),
-            (Err(error), None) => return Err(error),
-        };
-        for claim in claims {
-            entries.push(questions.entry(claim, name.map(NamespaceName::as_str)));
-        }
-    }
-    Ok(entries)
 }
 
 /// Whether a name has a word, perhaps as its owner: "ana's sister" has "ana".

@@ -2,9 +2,11 @@
 //!
 //! A context begins with the claims that the query asks for (`claim_lines`). The memories follow that the query admits,
 //! by the day on which they happened, or by topic if they have no time (`layout`). It stays within a number of tokens,
-//! and it is empty if nothing is relevant. `passage` turns a memory into lines. Start with [`Reads::context`].
+//! and it is empty if nothing is relevant. `passage` turns a memory into lines, and `claim_search` reads the claims
+//! from the namespaces. Start with [`Reads::context`].
 
 mod claim_lines;
+mod claim_search;
 mod layout;
 mod passage;
 mod response;
@@ -14,7 +16,9 @@ use std::collections::HashSet;
 use cuebase_retrieval::{AskedPeriod, Currency};
 use cuebase_storage::{AccountId, NamespaceName};
 
-use self::claim_lines::{ClaimQuestions, claim_entries};
+use self::claim_lines::ClaimQuestions;
+pub use self::claim_search::ClaimSearch;
+use self::claim_search::{RemoteClaims, claim_entries};
 use self::layout::{LaidOut, lay_out};
 use self::passage::Passages;
 pub use self::response::{ContextCitation, ContextRequest, ContextResponse};
@@ -45,11 +49,13 @@ impl Reads {
     ) -> Result<ContextResponse> {
         let ContextRequest { retrieval, max_tokens } = request;
         let table = StaticTable::built_in().map_err(Error::internal)?;
-        let questions = ClaimQuestions::of(retrieval, self.clock.now());
+        let now = self.clock.now();
+        let questions = ClaimQuestions::of(retrieval, now);
         let mut found = self.find_in_all(account, namespaces, retrieval)?;
         let former = former_memories(retrieval, &questions);
         found.hits = shown(std::mem::take(&mut found.hits), former);
-        let mut entries = claim_entries(&found, &questions)?;
+        let remote = RemoteClaims { reads: self, account, request: retrieval, now };
+        let mut entries = claim_entries(&found, &questions, &remote)?;
         let passages = Passages { terms: &found.terms, zone: retrieval.zone.as_ref(), words_max: max_tokens / 4 };
         for hit in &found.hits {
             entries.push(passages.entry(hit));

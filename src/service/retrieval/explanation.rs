@@ -4,7 +4,7 @@ use cuebase_retrieval::{ArmRank, Contribution, Explanation, FollowedRelation, Ne
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::search_result::Arm;
+use super::arm::Arm;
 
 /// What a score was made from.
 ///

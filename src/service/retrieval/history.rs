@@ -15,7 +15,7 @@ const REVISIONS_MAX: usize = 50;
 const UNRECORDED_MAX: usize = 64;
 
 /// The history of a memory.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct History {
     pub(super) revisions: Vec<RevisionView>,
     pub(super) last_diff: String,

@@ -7,9 +7,10 @@ use cuebase_storage::memory_file::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::arm::Arm;
 use super::explanation::ExplanationView;
 use super::history::{History, RevisionView, histories};
-use super::search_result::{Arm, FoundMemory, SearchResult};
+use super::search_result::{FoundMemory, SearchPlace, SearchResult};
 use crate::error::Result;
 use crate::memory::files::{Details, stored_metadata};
 use crate::memory::time::format_ms;
@@ -275,7 +276,7 @@ impl SearchResult {
     }
 
     /// Returns the history of each hit, read from the repository of its namespace.
-    fn histories_of_hits(&self) -> Result<Vec<History>> {
+    pub(super) fn histories_of_hits(&self) -> Result<Vec<History>> {
         let mut all_histories = Vec::new();
         all_histories.resize_with(self.hits.len(), History::default);
         for searched in &self.namespaces {
@@ -290,9 +291,12 @@ impl SearchResult {
             if paths.is_empty() {
                 continue;
             }
-            let found = match histories(&searched.lease, searched.head.map(commit_at), &paths) {
-                Ok(found) => found,
-                Err(error) => return Err(searched.fault(error)),
+            let found = match &searched.place {
+                SearchPlace::Here(lease) => match histories(lease, searched.head.map(commit_at), &paths) {
+                    Ok(found) => found,
+                    Err(error) => return Err(searched.fault(error)),
+                },
+                SearchPlace::Elsewhere(namespace) => namespace.histories_of(&paths),
             };
             for (index, history) in indexes.into_iter().zip(found) {
                 all_histories[index] = history;
@@ -306,8 +310,7 @@ impl HitView {
     fn of_hit(hit: FoundMemory, terms: &[String], history: Option<History>) -> Self {
         let sections = matching_sections(&hit.memory.content, terms);
         let (matched, namespace) = (hit.matched(), hit.namespace_text());
-        let explanation = hit.explanation.map(|explanation| Box::new(ExplanationView::from(*explanation)));
-        let found = FoundBy { matched, namespace, via: hit.via, explanation };
+        let found = FoundBy { matched, namespace, via: hit.via, explanation: hit.explanation };
         let validity = HitValidity::of(hit.validity, hit.also, &hit.memory.validity.supersedes);
         Self { found, ..Self::of_memory(hit.memory, hit.score, sections, validity, history) }
     }

@@ -126,7 +126,7 @@ impl Reads {
             lease.read(|snapshot| Ok((snapshot.head(), read_page(snapshot, selection, page, now)?)))?;
         let ListedPage { memories, total } = listed;
         let found = SearchResult {
-            namespaces: vec![SearchedNamespace { lease, name: None, head, times: SearchTimes::default() }],
+            namespaces: vec![SearchedNamespace::here(lease, head, SearchTimes::default())],
             hits: memories.into_iter().map(FoundMemory::listed).collect(),
             ..SearchResult::default()
         };

@@ -1,24 +1,30 @@
 //! Retrieval: from a checked request to hits with all their fields.
 //!
 //! `search.rs` runs a query or a listing in one namespace; start there. `admitted.rs` leaves out the hits that are not
-//! good enough, and searches for the parts of a query. `several.rs` searches several namespaces and merges the results.
+//! good enough, and searches for the parts of a query. `several.rs` searches several namespaces and merges the results;
+//! `elsewhere.rs` asks other nodes for those that they own.
 //! `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in git (`history.rs`).
 //! `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the view of what made a
 //! score. `listing.rs` lists memories without a query in pages, and counts them by day, tag and topic.
 
 mod admitted;
+mod arm;
+mod elsewhere;
 mod explain;
 mod explanation;
 mod history;
 mod hit;
 mod listing;
 mod prepared_query;
+mod remote;
 mod request;
 mod response;
 mod search;
 mod search_result;
 mod several;
 
+pub use self::arm::Arm;
+pub use self::elsewhere::{NamespaceSearch, SentResult};
 pub use self::explain::{ExcludedBy, ExplainResponse};
 pub use self::explanation::{
     ArmRankView, ContributionView, ExplanationView, FollowedRelationView, NearestCueView, TermMatchView,
@@ -29,6 +35,8 @@ pub use self::hit::{
     DeprecatedTimes, DocumentPlaceView, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView,
 };
 pub use self::listing::{Facets, ListingPage, ListingSelection, MemoryList, MemoryOrder};
+pub(super) use self::remote::RemoteNamespace;
 pub use self::request::RetrievalRequest;
 pub use self::response::RetrievalResponse;
-pub use self::search_result::{Arm, Definition, FoundMemory, SearchResult};
+pub(super) use self::search_result::SearchPlace;
+pub use self::search_result::{Definition, FoundMemory, SearchResult};

@@ -2,11 +2,12 @@
 
 use cuebase_retrieval::{Currency, Explain, Filter};
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use crate::relevance::Admission;
 
 /// A retrieval request whose fields are checked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RetrievalRequest {
     /// The query. Without a query, the memories of the filter are listed.
     pub query: Option<String>,
@@ -24,6 +25,7 @@ pub struct RetrievalRequest {
     pub limit: usize,
     /// Time zone of the dates in the query, which raise the score of memories from those days. Without a zone, dates
     /// are not read.
+    #[serde(with = "jiff::fmt::serde::tz::optional")]
     pub zone: Option<TimeZone>,
     /// Whether history, last diff, relations and cues are added.
     pub full: bool,

@@ -60,7 +60,7 @@ impl Reads {
             total.vector += vector;
             total.lexical += lexical;
             total.graph += graph;
-            cold_start |= searched.lease.cold;
+            cold_start |= searched.is_cold();
         }
         Ok(RetrievalResponse {
             defined: std::mem::take(&mut found.defined),

@@ -62,7 +62,7 @@ impl TextResults {
     /// Returns the results as those of a request in an open namespace.
     pub(super) fn of_request(self, lease: Lease) -> SearchResult {
         let Self { head, hits, terms, defined, times } = self;
-        SearchResult { namespaces: vec![SearchedNamespace { lease, name: None, head, times }], hits, terms, defined }
+        SearchResult { namespaces: vec![SearchedNamespace::here(lease, head, times)], hits, terms, defined }
     }
 }
 
@@ -180,7 +180,7 @@ fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<Sear
     };
     let (head, page) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
     Ok(SearchResult {
-        namespaces: vec![SearchedNamespace { lease, name: None, head, times: SearchTimes::default() }],
+        namespaces: vec![SearchedNamespace::here(lease, head, SearchTimes::default())],
         hits: page.memories.into_iter().map(FoundMemory::listed).collect(),
         ..SearchResult::default()
     })

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use cuebase_retrieval::{Arms, Explanation, Head, Hit, Listed, Memory, ValidityState};
+use cuebase_retrieval::{Arms, Head, Hit, Listed, Memory, ValidityState};
 use cuebase_storage::NamespaceName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::IntoStaticStr;
 
+use super::arm::Arm;
+use super::explanation::ExplanationView;
+use super::remote::RemoteNamespace;
 use crate::error::Error;
 use crate::namespace::registry::Lease;
 
@@ -26,8 +28,8 @@ pub struct SearchResult {
 
 /// A searched namespace.
 pub(super) struct SearchedNamespace {
-    /// The open namespace.
-    pub(super) lease: Lease,
+    /// Where it was searched.
+    pub(super) place: SearchPlace,
     /// Name of the namespace, if the request searches several.
     pub(super) name: Option<NamespaceName>,
     /// Head of the searched index.
@@ -36,8 +38,16 @@ pub(super) struct SearchedNamespace {
     pub(super) times: SearchTimes,
 }
 
+/// Where a namespace was searched.
+pub(in crate::service) enum SearchPlace {
+    /// In this process, where it is open.
+    Here(Lease),
+    /// On the node that owns it.
+    Elsewhere(RemoteNamespace),
+}
+
 /// Time in the parts of a search.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct SearchTimes {
     /// Time in the embedding of the query and the cue arm.
     pub(super) vector: Duration,
@@ -48,6 +58,7 @@ pub(super) struct SearchTimes {
 }
 
 /// A found memory.
+#[derive(Serialize, Deserialize)]
 pub struct FoundMemory {
     /// The memory.
     pub memory: Memory,
@@ -64,30 +75,7 @@ pub struct FoundMemory {
     /// Namespace of the memory, if the request searches several.
     pub namespace: Option<NamespaceName>,
     /// What the score was made from, if the request asks for it.
-    pub explanation: Option<Box<Explanation>>,
-}
-
-/// A way of finding a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Arm {
-    /// By the words of the query.
-    Lexical,
-    /// By a cue near the query's vector.
-    Cue,
-    /// By a relation to one of the best hits.
-    Graph,
-}
-
-impl From<cuebase_retrieval::Arm> for Arm {
-    fn from(arm: cuebase_retrieval::Arm) -> Self {
-        match arm {
-            cuebase_retrieval::Arm::Lexical => Self::Lexical,
-            cuebase_retrieval::Arm::Cue => Self::Cue,
-            cuebase_retrieval::Arm::Graph => Self::Graph,
-        }
-    }
+    pub explanation: Option<Box<ExplanationView>>,
 }
 
 /// A vocabulary term that a query mentions.
@@ -103,13 +91,26 @@ pub struct Definition {
 }
 
 impl SearchResult {
-    /// Returns the searched namespaces that are open. Each has its name if the request searches several.
-    pub(in crate::service) fn open_namespaces(&self) -> impl Iterator<Item = (Option<&NamespaceName>, &Lease)> {
-        self.namespaces.iter().map(|searched| (searched.name.as_ref(), &searched.lease))
+    /// Returns the searched namespaces with their places. Each has its name if the request searches several.
+    pub(in crate::service) fn places(&self) -> impl Iterator<Item = (Option<&NamespaceName>, &SearchPlace)> {
+        self.namespaces.iter().map(|searched| (searched.name.as_ref(), &searched.place))
     }
 }
 
 impl SearchedNamespace {
+    /// Returns a namespace that was searched in this process.
+    pub(super) fn here(lease: Lease, head: Option<Head>, times: SearchTimes) -> Self {
+        Self { place: SearchPlace::Here(lease), name: None, head, times }
+    }
+
+    /// Returns whether the namespace was opened for the search.
+    pub(super) fn is_cold(&self) -> bool {
+        match &self.place {
+            SearchPlace::Here(lease) => lease.cold,
+            SearchPlace::Elsewhere(namespace) => namespace.is_cold,
+        }
+    }
+
     /// Returns an error of the namespace, which names it if the request searches several.
     pub(super) fn fault(&self, error: Error) -> Error {
         match &self.name {
@@ -153,6 +154,7 @@ impl FoundMemory {
 impl From<Hit> for FoundMemory {
     fn from(hit: Hit) -> Self {
         let Hit { memory, score, arms, via, validity, also, explanation, .. } = hit;
+        let explanation = explanation.map(|explanation| Box::new(ExplanationView::from(*explanation)));
         Self { memory, score, arms, via, validity, also, namespace: None, explanation }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The namespaces are searched one after the other, on the thread of the request, and each by its own vocabulary, model
 //! and snapshot. Scores are calibrated probabilities, so the hits of all are merged by score. After each namespace only
-//! as many hits as the limit allows are kept.
+//! as many hits as the limit allows are kept. A namespace of another node is searched there.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -10,11 +10,20 @@ use cuebase_storage::{AccountId, NamespaceName};
 
 use super::request::RetrievalRequest;
 use super::search_result::{FoundMemory, SearchResult};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::terms::identity;
 use crate::metrics::day::events::RetrievalQuality;
+use crate::namespace::registry::Lease;
 use crate::relevance::{Admission, Searched};
 use crate::service::reads::Reads;
+
+/// Who owns a namespace of a request.
+enum Owner {
+    /// This node, which has it open.
+    ThisNode(Lease),
+    /// The node at an address.
+    Node(String),
+}
 
 impl Reads {
     /// Searches namespaces, or lists their memories if the request has no query. The limit counts the hits of all
@@ -24,8 +33,7 @@ impl Reads {
     ///
     /// # Errors
     ///
-    /// The first error of a namespace. With more than one namespace it is an
-    /// [`Error::InNamespace`](crate::error::Error::InNamespace).
+    /// The first error of a namespace. With more than one namespace it is an [`Error::InNamespace`].
     pub fn find_in_all(
         &self,
         account: &AccountId,
@@ -48,17 +56,22 @@ impl Reads {
         if let [namespace] = namespaces {
             return self.find(account, namespace, request);
         }
-        let mut leases = Vec::with_capacity(namespaces.len());
+        let mut owners = Vec::with_capacity(namespaces.len());
         for name in namespaces {
-            match self.namespaces.lease(account, name) {
-                Ok(lease) => leases.push(lease),
+            match self.lease_or_owner(account, name) {
+                Ok(lease) => owners.push(Owner::ThisNode(lease)),
+                Err(Error::Elsewhere { address }) => owners.push(Owner::Node(address)),
                 Err(error) => return Err(error.in_namespace(name.as_str())),
             }
         }
         let mut search = self.begin_search(request);
         let mut all = SearchResult::default();
-        for (name, lease) in namespaces.iter().zip(leases) {
-            match self.find_in(lease, &mut search) {
+        for (name, owner) in namespaces.iter().zip(owners) {
+            let found = match owner {
+                Owner::ThisNode(lease) => self.find_in(lease, &mut search),
+                Owner::Node(address) => self.find_elsewhere(account, name, address, &search),
+            };
+            match found {
                 Ok(found) => all.merge(found.named(name), request),
                 Err(error) => return Err(error.in_namespace(name.as_str())),
             }
@@ -80,7 +93,7 @@ impl SearchResult {
     }
 
     /// Adds the name of the searched namespace to the result.
-    fn named(mut self, name: &NamespaceName) -> Self {
+    pub(super) fn named(mut self, name: &NamespaceName) -> Self {
         for searched in &mut self.namespaces {
             searched.name = Some(name.clone());
         }
@@ -92,7 +105,7 @@ impl SearchResult {
 
     /// Adds the result of the same request in a further namespace. If several namespaces define a term, the definition
     /// of the first one stays.
-    fn merge(&mut self, other: Self, request: &RetrievalRequest) {
+    pub(super) fn merge(&mut self, other: Self, request: &RetrievalRequest) {
         let Self { namespaces, hits, terms, defined } = other;
         self.namespaces.extend(namespaces);
         self.hits.extend(hits);

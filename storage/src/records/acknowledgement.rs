@@ -8,7 +8,7 @@ use super::namespaces::{self, NamespaceRecord, key};
 use super::queue_entry::{self, QueuedWork};
 use super::sources::IngestedEntry;
 use super::store::Store;
-use super::usage::UsageRecord;
+use super::usage_record::UsageRecord;
 use super::vocabulary::TermChange;
 use super::writes::{self, WriteOutcome};
 use crate::error::{Error, Result};

@@ -9,7 +9,7 @@ use ulid::Ulid;
 use super::batch::RecordBatch;
 use super::store::{Store, decode, encode};
 use super::stored::Stored;
-use super::usage::Meter;
+use super::usage_record::Meter;
 use crate::error::Result;
 use crate::identity::AccountId;
 use crate::key_value::columns::{prefix, prefixed_key};
