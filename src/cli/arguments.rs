@@ -139,6 +139,22 @@ pub(super) enum CliCommand {
     ///
     /// Example: cuebase restore /mnt/backups --data ./cuebase-data
     Restore(backup::RestoreOptions),
+    /// Copy all data between a data directory and a cluster
+    ///
+    /// A cluster is several servers (nodes) that share the PostgreSQL database of storage.postgres.url and the bucket
+    /// of storage.bucket. Both settings are required, in the environment or the settings file, whatever storage.engine
+    /// is. Endpoint, region and credentials of the bucket are read from AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID
+    /// and AWS_SECRET_ACCESS_KEY.
+    ///
+    /// Copies accounts, keys, usage, queued writes, conversations, memories with their history, uploaded files, and the
+    /// vectors that models computed. Indexes are not copied: the first start rebuilds them.
+    ///
+    /// Stop the server and all nodes first. The target must be empty: migrate before the first start of a node, or into
+    /// a new folder. The source stays as it is. At the end, both sides are compared: records byte by byte, heads, packs
+    /// and sizes of files. An interrupted migration continues when the same command is run again, and nothing starts on
+    /// its target before it is finished.
+    #[command(subcommand)]
+    Migrate(MigrateCommand),
     /// Check that records, repositories, indexes and media are intact and consistent
     ///
     /// Can run while the server serves requests. Fails if it finds a problem.
@@ -352,6 +368,26 @@ pub(super) enum AccountsCommand {
 }
 
 #[derive(Subcommand)]
+pub(super) enum MigrateCommand {
+    /// Copy a data directory into an empty database and bucket
+    ///
+    /// Afterwards, start the nodes with storage.engine = postgres. Do not start a server on the data directory any
+    /// more: it does not receive what the nodes write. Keep it as a backup, or remove it.
+    ///
+    /// Example: CUEBASE_STORAGE_POSTGRES_URL=postgres://cuebase@db/cuebase CUEBASE_STORAGE_BUCKET=s3://memories
+    /// cuebase migrate to-cluster --data ./cuebase-data
+    ToCluster,
+    /// Copy a database and its bucket into an empty or missing data directory
+    ///
+    /// Usage that was counted by each node is summed. Afterwards, start one server on the data directory with
+    /// storage.engine = rocksdb.
+    ///
+    /// Example: CUEBASE_STORAGE_POSTGRES_URL=postgres://cuebase@db/cuebase CUEBASE_STORAGE_BUCKET=s3://memories
+    /// cuebase migrate to-directory --data ./cuebase-data
+    ToDirectory,
+}
+
+#[derive(Subcommand)]
 pub(super) enum DeadLettersCommand {
     /// List dead letters with their reasons, oldest first
     List,
@@ -394,6 +430,11 @@ impl Arguments {
             CliCommand::Health { listen: Some(listen) } => {
                 settings.insert(setting::general::listen.key, listen.clone());
             }
+            // The cluster is opened with any engine, and by no node, so its address does not matter.
+            CliCommand::Migrate(_) => {
+                settings.insert(setting::storage::engine.key, "postgres".to_owned());
+                settings.insert(setting::cluster::advertise.key, "127.0.0.1:1".to_owned());
+            }
             _ => {}
         }
         settings
@@ -407,7 +448,8 @@ impl CliCommand {
             Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
             Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
             Self::ReadPdf | Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
-            Self::Hook(_) | Self::Uninstall(_) => DataUse::Unchecked,
+            Self::Hook(_) | Self::Uninstall(_) | Self::Migrate(MigrateCommand::ToDirectory) => DataUse::Unchecked,
+            Self::Migrate(MigrateCommand::ToCluster) => DataUse::Existing,
             Self::Install(options) => options.data_use(),
             Self::Keys(KeysCommand::Create { init, .. }) => DataUse::ExistingOr(*init),
             Self::Token { init, .. } => DataUse::ExistingOr(*init),

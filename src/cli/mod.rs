@@ -16,6 +16,7 @@ mod health;
 mod hook;
 mod install;
 mod mcp;
+mod migrate;
 mod models;
 mod progress;
 mod run;

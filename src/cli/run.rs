@@ -16,7 +16,8 @@ use super::arguments::{
 };
 use super::environment::environment_variable;
 use super::{
-    backup, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, models, serve, transfer,
+    backup, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, migrate, models, serve,
+    transfer,
 };
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
@@ -145,6 +146,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::DeadLetters(command) => run_dead_letters_command(&config, command),
         CliCommand::Backup(options) => backup::backup(&config, &options),
         CliCommand::Restore(options) => backup::restore(&config, &options),
+        CliCommand::Migrate(command) => migrate::migrate(&config, &command),
         CliCommand::Doctor(options) => backup::doctor(&config, &options),
         CliCommand::Export(options) => transfer::export(&config, options),
         CliCommand::Import(options) => transfer::import(&config, options),

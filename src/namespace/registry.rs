@@ -398,7 +398,7 @@ impl Namespaces {
     }
 
     fn repository_folder(&self, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> PathBuf {
-        self.data.join("repositories").join(file_name(account.as_str())).join(format!("{name}.{id}.git"))
+        repository_folder(&self.data, account, name, id)
     }
 
     fn index_folder(&self, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> PathBuf {
@@ -439,6 +439,11 @@ impl Namespaces {
         });
         closed
     }
+}
+
+/// The folder of a namespace's repository in a data directory.
+pub(crate) fn repository_folder(data: &Path, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> PathBuf {
+    data.join("repositories").join(file_name(account.as_str())).join(format!("{name}.{id}.git"))
 }
 
 /// Removes a folder. A missing folder is not an error.

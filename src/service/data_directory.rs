@@ -4,7 +4,8 @@ use std::fs::{self, DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-use cuebase_storage::Error as StorageError;
+use cuebase_storage::records::MigrationEnd;
+use cuebase_storage::{Error as StorageError, Store};
 
 use crate::error::{Error, with_causes};
 use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
@@ -31,6 +32,15 @@ pub(crate) fn create_private(path: &Path) -> anyhow::Result<()> {
         );
     }
     tracing::warn!(data = %path.display(), "other users could read the data directory; its mode is now 700");
+    Ok(())
+}
+
+/// Fails if the records are the target of a migration that is not finished, and so incomplete.
+pub(crate) fn require_complete(store: &Store) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        store.migration(MigrationEnd::Target)?.is_none(),
+        "the data is incomplete, because a migration to it is not finished: run `cuebase migrate` again"
+    );
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use ulid::Ulid;
 use crate::config::{Config, SharedStorageSettings, StorageSettings};
 use crate::memory_limit::MemoryPlan;
 use crate::namespace::repository_home::RepositoryHome;
+use crate::service::data_directory::require_complete;
 
 /// The open records, and where everything else is kept.
 pub(super) struct OpenStorage {
@@ -26,10 +27,12 @@ pub(super) struct OpenStorage {
 impl OpenStorage {
     /// Opens what the settings name.
     pub(super) fn open(config: &Config) -> anyhow::Result<Self> {
-        match &config.storage {
-            StorageSettings::Directory => Self::of_directory(config),
-            StorageSettings::Shared(shared) => Self::of_nodes(shared),
-        }
+        let opened = match &config.storage {
+            StorageSettings::Directory => Self::of_directory(config)?,
+            StorageSettings::Shared(shared) => Self::of_nodes(shared)?,
+        };
+        require_complete(&opened.store)?;
+        Ok(opened)
     }
 
     fn of_directory(config: &Config) -> anyhow::Result<Self> {

@@ -123,7 +123,7 @@ impl Repository {
 }
 
 /// The names of the packs in a folder.
-fn list_packs(folder: &Path) -> Result<BTreeSet<PackId>> {
+pub(super) fn list_packs(folder: &Path) -> Result<BTreeSet<PackId>> {
     let mut packs = BTreeSet::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let file = entry.map_err(Error::io("list", folder))?.file_name();
@@ -134,7 +134,7 @@ fn list_packs(folder: &Path) -> Result<BTreeSet<PackId>> {
 }
 
 /// The files of a pack in a folder.
-fn pack_paths(folder: &Path, id: PackId) -> (PathBuf, PathBuf) {
+pub(super) fn pack_paths(folder: &Path, id: PackId) -> (PathBuf, PathBuf) {
     let stem = id.stem();
     (folder.join(format!("{stem}.pack")), folder.join(format!("{stem}.idx")))
 }

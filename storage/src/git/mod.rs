@@ -10,7 +10,8 @@
 //! - Files: [`pack`] writes pack files, [`pack_reader`] reads existing ones. [`delta`] encodes large directories as
 //!   deltas from another version. [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
 //!   joined ones have replaced. [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
-//! - Elsewhere: [`ledger`] keeps a repository in another place, with the local one as its cache.
+//! - Elsewhere: [`ledger`] keeps a repository in another place, with the local one as its cache. [`ledger_copy`] copies a
+//!   whole repository there.
 //! - Other repositories: [`missing`] finds the objects that another repository lacks, [`shallow`] does so for shallow
 //!   histories, [`bundle`] stores a whole history in one file, [`push`] receives objects from another git.
 //! - Erasing: [`versions`] reads every version of every file, [`rewrite`] copies a history without some memories, with
@@ -38,6 +39,7 @@ mod history;
 mod indexes;
 mod inspect;
 mod ledger;
+mod ledger_copy;
 mod limits;
 mod missing;
 mod pack;
@@ -60,6 +62,7 @@ pub use commit::{CommitId, CommitInfo};
 pub use history::{Histories, HistoryBudget, PathChange, PathChangeKind};
 pub use inspect::Inspection;
 pub use ledger::{Ledger, LedgerState, NewPack, PackId};
+pub use ledger_copy::RepositorySize;
 pub use limits::IntakeLimits;
 pub use missing::MissingObjects;
 pub use repository::Repository;

@@ -16,7 +16,9 @@ pub enum Column {
     /// assigned in a deleted namespace, or before [`Column::NewestIds`] was added. `running-ms`: u64 little-endian, the
     /// total running time of services on this data directory. `directories`:
     /// present while folders still have the names of format 1. `prices`: prices record. In a shared database also
-    /// `cluster-id`: the text of a ULID, and `cluster-settings`: record of the settings that all nodes have in common.
+    /// `cluster-id`: the text of a ULID, and `cluster-settings`: record of the settings that all nodes have in common. A
+    /// copy leaves out keys that begin with `cluster`, which belong to one database. `migration` and `migration-source`:
+    /// 16 bytes, the id of a migration to or from this database that is not finished.
     #[strum(serialize = "meta")]
     Meta,
     /// `account` → account record.
@@ -191,6 +193,11 @@ impl Column {
         Self::PackBytes,
         Self::Owners,
     ];
+
+    /// The columns that only a database of several nodes uses: they list its nodes, and where it keeps repositories. A
+    /// copy to or from a data directory leaves them out.
+    pub(crate) const OF_CLUSTER: &'static [Self] =
+        &[Self::Heads, Self::Packs, Self::PackBytes, Self::Nodes, Self::Owners];
 
     /// Whether the column's values are raw bytes rather than records.
     pub(crate) fn holds_raw_bytes(self) -> bool {

@@ -90,6 +90,28 @@ impl StoreLedger {
         }
     }
 
+    /// Checks that the bytes of every pack are stored, by their number.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if a pack or its index is not stored, or has another size than its record.
+    pub fn check_sizes(&self) -> Result<()> {
+        for (key, value) in self.store.kv.scan(Column::Packs, &self.namespace.id.to_bytes(), None, usize::MAX)? {
+            let record: PackRecord = decode(Column::Packs, &value)?;
+            let Some(object) = &record.object else {
+                let bytes = self.store.kv.get(Column::PackBytes, &key)?.unwrap_or_default();
+                if bytes.len() as u64 != record.bytes {
+                    return Err(Error::corrupt("repository", "the bytes of a pack are not in the records"));
+                }
+                continue;
+            };
+            let is_stored = self.bucket.size(&pack_object(object))? == Some(record.bytes);
+            if !is_stored || self.bucket.size(&index_object(object))?.is_none() {
+                return Err(Error::corrupt("repository", format!("{object} is not in the bucket, or incomplete")));
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the content of an object into a file.
     fn download(&self, object: &str, to: &Path) -> Result<()> {
         let missing = || Error::corrupt("repository", format!("{object} is not in the bucket"));

@@ -11,14 +11,14 @@ mod api_keys;
 mod batch;
 mod billing;
 mod conversations;
+mod copy;
+mod copy_marker;
 mod dead_letters;
 mod dedup;
 mod erase;
 mod expired;
 mod fingerprints;
 mod ledger;
-#[cfg(test)]
-mod ledger_tests;
 mod links;
 mod media;
 mod migration;
@@ -52,6 +52,8 @@ pub use api_keys::{ApiKeyRecord, Environment};
 pub use batch::RecordBatch;
 pub use billing::{PaymentRecord, PlanName, PricesRecord, TransactionRecord, WalletRecord};
 pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
+pub use copy::{RecordTotals, compare_records, copy_records};
+pub use copy_marker::MigrationEnd;
 pub use dead_letters::{DeadLetter, UnreadableRecord};
 pub use dedup::{Dedup, Enqueued, FingerprintSubject};
 pub use erase::{ErasureRecord, PlannedErasure, RecordChanges, SourceChange};
@@ -75,3 +77,8 @@ pub use work::{
 };
 pub use write_progress::WriteProgress;
 pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteRecord};
+
+#[cfg(test)]
+mod copy_tests;
+#[cfg(test)]
+mod ledger_tests;

@@ -192,7 +192,7 @@ fn decode_running_ms(stored: Option<&[u8]>) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-fn decode_id(bytes: &[u8]) -> Result<Ulid> {
+pub(super) fn decode_id(bytes: &[u8]) -> Result<Ulid> {
     let bytes = bytes.try_into().map_err(|_| Error::corrupt("newest id", "not 16 bytes"))?;
     Ok(Ulid::from_bytes(bytes))
 }
