@@ -1,8 +1,9 @@
 #!/bin/sh
 # Runs the tests that need Python, Node.js or a browser: the setup script, the dashboard, MCP with its official client,
-# the Python and TypeScript clients, the adapters for public benchmarks, the packages, and every example of the documents.
-# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|public|packages|documents]…, all parts by
-# default.
+# the Python and TypeScript clients, the adapters for public benchmarks, the simulation of clusters, the packages, and
+# every example of the documents.
+# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|public|simulation|packages|documents]…, all
+# parts by default.
 # Installs what is missing: Chromium and Node.js as Debian packages, everything else in separate folders.
 set -eu
 cd "$(dirname "$0")/.."
@@ -40,7 +41,7 @@ export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-scripts dashboard mcp python typescript public packages documents}; do
+for part in ${*:-scripts dashboard mcp python typescript public simulation packages documents}; do
     echo "== $part"
     case "$part" in
     dashboard)
@@ -67,6 +68,12 @@ for part in ${*:-scripts dashboard mcp python typescript public packages documen
     public)
         cd tests/public
         MYPYPATH=../../benches/public "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . ../../benches/public
+        pytest
+        cd "$root"
+        ;;
+    simulation)
+        cd benches/cluster_simulation
+        "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" .
         pytest
         cd "$root"
         ;;
