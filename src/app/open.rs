@@ -1,13 +1,16 @@
 //! Opening and closing a data directory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use cuebase_storage::records::shared_setup::agree_on_settings;
 
 use super::App;
 use crate::accounts::Accounts;
 use crate::billing::PriceSource;
 use crate::clock::Clock;
-use crate::cluster::{NodeParts, Ownership};
-use crate::config::{Config, StorageSettings};
+use crate::cluster::{CacheLock, NodeParts, Ownership};
+use crate::config::{Config, StorageSettings, setting};
 use crate::jobs::{JobComponents, JobParts, JobSettings, Jobs};
 use crate::memory_limit::MemoryPlan;
 use crate::namespace::disk_reserve::DiskReserve;
@@ -121,8 +124,32 @@ fn join(config: &Config, shared: &SharedParts) -> anyhow::Result<Ownership> {
         pending: Arc::clone(&shared.pending),
         backlog: Arc::clone(&shared.backlog),
         ids: Arc::clone(&shared.ids),
+        cache_lock: CacheLock::take(&config.data)?,
     };
-    Ownership::join(parts, settings.advertise.to_string())
+    let ownership = Ownership::join(parts, settings.advertise.to_string())?;
+    if let Some(node) = ownership.node_id() {
+        agree_on_settings(&shared.store, node, &common_settings(config, shared))?;
+    }
+    Ok(ownership)
+}
+
+/// The settings that all nodes have in common, with their values. With other values, two nodes would write what the
+/// other one takes for wrong.
+fn common_settings(config: &Config, shared: &SharedParts) -> BTreeMap<String, String> {
+    let mut common = BTreeMap::new();
+    let embedding = shared.models.current().model().identity().to_owned();
+    common.insert("the embedding model".to_owned(), embedding);
+    for setting in [
+        &setting::billing::rates,
+        &setting::billing::currency,
+        &setting::billing::default_plan,
+        &setting::billing::enforce_balance,
+        &setting::ingestion::keep_sources,
+        &setting::payments::provider,
+    ] {
+        common.insert(setting.key.to_string(), config.value(setting).to_owned());
+    }
+    common
 }
 
 /// Makes the part that searches, with one search thread per core.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::config::{Config, Origin, setting};
+use crate::config::{Config, Origin, StorageSettings, setting};
 use crate::file_errors::explained;
 
 /// Files that identify a data directory: one of RocksDB, and the lock file created before RocksDB opens.
@@ -52,7 +52,8 @@ enum PathContent {
 ///
 /// When the directory is missing or is not a data directory. The error names the path, its origin and a remedy.
 pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
-    if matches!(data_use, DataUse::Unchecked) {
+    // In front of a database, the data directory is a cache, which every command may create.
+    if matches!(data_use, DataUse::Unchecked) || matches!(config.storage, StorageSettings::Shared(_)) {
         return Ok(());
     }
     let data = std::path::absolute(&config.data)?;

@@ -11,6 +11,7 @@
 //!
 //! The records behind this are in `storage/src/records/ownership`.
 
+mod cache_lock;
 mod keeper;
 mod live_node;
 mod node;
@@ -19,6 +20,7 @@ mod ownership;
 mod pass;
 mod stop;
 
+pub use cache_lock::CacheLock;
 pub use live_node::LiveNode;
 pub use node::NodeParts;
 pub use ownership::{Ownership, Reading};

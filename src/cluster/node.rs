@@ -9,6 +9,7 @@ use cuebase_storage::{MessageId, NamespaceId, NamespaceKey, Store};
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
+use super::cache_lock::CacheLock;
 use super::live_node::LiveNode;
 use super::owner_cache::OwnerCache;
 use super::pass::PassKey;
@@ -36,6 +37,8 @@ pub struct NodeParts {
     pub backlog: Arc<Backlog>,
     /// The source of ids.
     pub ids: Arc<Ids>,
+    /// The lock of the data directory with the copies.
+    pub cache_lock: CacheLock,
 }
 
 /// This process among others that share its storage.

@@ -50,6 +50,14 @@ impl Ownership {
         matches!(self.mode, Mode::Alone)
     }
 
+    /// The id of this process as a node. `None` if it is alone, or has no session at the moment.
+    pub fn node_id(&self) -> Option<NodeId> {
+        match &self.mode {
+            Mode::Alone => None,
+            Mode::Shared { node, .. } => node.session_id(),
+        }
+    }
+
     /// Makes sure that this process owns a namespace. Claims it if nobody owns it, or if its owner is dead.
     ///
     /// # Errors

@@ -79,6 +79,14 @@ impl Config {
         *self.origin(setting) != Origin::Default
     }
 
+    /// Returns the text of a setting's value. That of a secret is masked.
+    pub fn value(&self, setting: &Setting) -> &str {
+        match find(&self.origins, setting.key) {
+            Some(resolved) => &resolved.value,
+            None => setting.default,
+        }
+    }
+
     /// Returns the origin of a setting's value.
     pub fn origin(&self, setting: &Setting) -> &Origin {
         match find(&self.origins, setting.key) {
