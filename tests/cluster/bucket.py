@@ -52,6 +52,8 @@ class Bucket:
             "master.volumeSizeLimitMB": 64,
             "master.telemetry": "false",
             "volume.max": 100,
+            # The name of a socket in /tmp contains this port, and /tmp is not a part of the network of a run.
+            "filer.port": 20000 + os.getpid() % 20000,
             "s3.port": PORT,
             "s3.config": folder / "s3.json",
             # Services that a bucket does not need.
