@@ -97,6 +97,18 @@ fn wrong_arguments_get_a_clear_error() {
     }
 }
 
+#[test]
+fn the_nodes_of_a_single_process_are_not_listed() {
+    let (_folder, data) = fresh();
+    stdout(&data, &["keys", "create", "--init"]);
+    let says = "belongs to one process";
+    let stopped = stdout(&data, &["nodes"]);
+    assert!(stopped.contains(says) && stopped.contains(&data.display().to_string()), "{stopped}");
+    let _server = Server::start(&data);
+    let running = stdout(&data, &["nodes"]);
+    assert!(running.contains(says), "{running}");
+}
+
 /// Values that are invalid for numbers, addresses and URLs, and that must not cause a panic anywhere.
 fn hostile_values() -> Vec<String> {
     let plain =

@@ -1490,6 +1490,20 @@ export interface components {
             /** @description Text of the cue. Null if some cues of the memory have no vector, since it is not known which ones. */
             text: string | null;
         };
+        /** @description A server that shares the data with others. */
+        Node: {
+            /** @description Address at which other nodes reach the node. */
+            address: string;
+            /**
+             * Format: uint
+             * @description Number of namespaces of the account that the node owns. Null if the node did not answer.
+             */
+            namespaces: number | null;
+            /** @description Whether this node answered the request. */
+            this: boolean;
+            /** @description Version of the node. */
+            version: string;
+        };
         /** @description A passage of a document. */
         Passage: {
             /**
@@ -4607,6 +4621,8 @@ export interface operations {
                         intervals: components["schemas"]["Interval"][];
                         /** @description The models. */
                         models: components["schemas"]["Model"][];
+                        /** @description The servers (nodes) that share the data, this one included. Absent if one server has all data. */
+                        nodes?: components["schemas"]["Node"][];
                         /** @description All requests. */
                         requests: components["schemas"]["RequestSums"];
                         /** @description The retrievals with a query: those of `/v1/retrieve`, `/v1/context` and `/v1/answer`. */

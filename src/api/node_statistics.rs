@@ -1,6 +1,6 @@
 //! [`NodeStatistics`]: what a node counted for an account, and its state. `GET /v1/statistics` merges those of all nodes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cuebase_storage::{AccountId, NamespaceId};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ pub(super) struct NodeStatistics {
     pub(super) day: Option<DayCounts>,
     /// The state of the node.
     pub(super) state: NodeState,
+    /// Number of namespaces of the account that the node owns.
+    pub(super) owned: usize,
 }
 
 /// The state of a node, or of several, as far as it concerns an account.
@@ -43,22 +45,36 @@ pub(super) enum ChatState {
 
 impl NodeStatistics {
     /// Returns the statistics of this node.
-    pub(super) fn of(app: &App, account: &AccountId) -> Self {
-        Self { day: app.jobs.metrics().days().counts(account), state: NodeState::of(app, account) }
+    ///
+    /// # Errors
+    ///
+    /// The namespaces of the account cannot be read.
+    pub(super) fn of(app: &App, account: &AccountId) -> Result<Self> {
+        let namespaces = app.inspector.namespaces(account, usize::MAX)?;
+        Ok(Self {
+            day: app.jobs.metrics().days().counts(account),
+            state: NodeState::of(app, account),
+            owned: app.namespaces.owned_among(&namespaces),
+        })
     }
 
-    /// Returns the statistics of the other nodes. A node that does not answer is left out: what it counted is lost if it
-    /// has failed.
+    /// Returns the statistics of the other nodes by address. A node that does not answer is left out: what it counted is
+    /// lost if it has failed. A node that started again is asked once, although its former session may seem to live.
     ///
     /// # Errors
     ///
     /// The nodes are unknown, because the records cannot be read.
-    pub(super) fn of_others(app: &App, account: &AccountId) -> Result<Vec<Self>> {
+    pub(super) fn of_others(app: &App, account: &AccountId) -> Result<BTreeMap<String, Self>> {
         let peers = app.reads.peers();
-        let mut statistics = Vec::new();
+        let mut statistics = BTreeMap::new();
         for address in peers.others()? {
+            if statistics.contains_key(&address) {
+                continue;
+            }
             match peers.ask(&address, account, PeerTopic::Statistics, &()) {
-                Ok(other) => statistics.push(other),
+                Ok(other) => {
+                    statistics.insert(address, other);
+                }
                 Err(error) => {
                     tracing::warn!(address, failure = error.code(), "the statistics of a node are missing");
                 }

@@ -38,7 +38,7 @@ pub fn answer(app: &App, question: &[u8]) -> Result<Vec<u8>> {
             let search: ClaimSearch = decode(&details)?;
             encode_answer(app.reads.claims_for_peer(&account, &search))
         }
-        PeerTopic::Statistics => encode_answer(Ok(NodeStatistics::of(app, &account))),
+        PeerTopic::Statistics => encode_answer(NodeStatistics::of(app, &account)),
         PeerTopic::Queue => encode_answer(Ok(NodeQueue::of(app, &account))),
     }
 }

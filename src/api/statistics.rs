@@ -1,5 +1,7 @@
 //! `GET /v1/statistics`: the last day of the account, and the state of storage and models. Of several nodes, the counts
-//! are summed.
+//! are summed, and the nodes are listed.
+
+use std::collections::BTreeMap;
 
 use cuebase_storage::NamespaceId;
 use cuebase_storage::records::NamespaceRecord;
@@ -7,7 +9,7 @@ use cuebase_storage::records::NamespaceRecord;
 use super::node_statistics::{ChatState, NodeState, NodeStatistics};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::views::statistics::{DayView, ModelView, StatisticsView, StorageView};
+use super::views::statistics::{DayView, ModelView, NodeView, StatisticsView, StorageView};
 use crate::app::App;
 use crate::error::Result;
 
@@ -19,9 +21,11 @@ pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let app = &request.app;
     let mut state = NodeState::of(app, request.account());
     let mut days = Vec::new();
-    for NodeStatistics { day, state: other } in NodeStatistics::of_others(app, request.account())? {
-        days.extend(day);
-        state.merge(other);
+    let mut owned_by_others = BTreeMap::new();
+    for (address, other) in NodeStatistics::of_others(app, request.account())? {
+        days.extend(other.day);
+        state.merge(other.state);
+        owned_by_others.insert(address, other.owned);
     }
     let metrics = app.jobs.metrics();
     let report = match days.is_empty() {
@@ -33,7 +37,32 @@ pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
         day: DayView::of(&report),
         storage: storage(&state, &namespaces),
         models: models(app, &state, &namespaces),
+        nodes: nodes(app, &namespaces, &owned_by_others),
     })
+}
+
+/// Describes the live nodes, with the number of namespaces that each owns: of the others by their address. `None` in a
+/// process that is alone.
+fn nodes(
+    app: &App,
+    namespaces: &[NamespaceRecord],
+    owned_by_others: &BTreeMap<String, usize>,
+) -> Option<Vec<NodeView>> {
+    let ownership = app.namespaces.ownership();
+    if ownership.is_alone() {
+        return None;
+    }
+    let own = ownership.node_id();
+    let mut views = Vec::new();
+    for node in ownership.live_nodes() {
+        let this = Some(node.id) == own;
+        let owned = match this {
+            true => Some(app.namespaces.owned_among(namespaces)),
+            false => owned_by_others.get(&node.address).copied(),
+        };
+        views.push(NodeView { address: node.address, version: node.version, this, namespaces: owned });
+    }
+    Some(views)
 }
 
 fn storage(state: &NodeState, namespaces: &[NamespaceRecord]) -> StorageView {

@@ -124,6 +124,7 @@ fn join(config: &Config, shared: &SharedParts) -> anyhow::Result<Ownership> {
         pending: Arc::clone(&shared.pending),
         backlog: Arc::clone(&shared.backlog),
         ids: Arc::clone(&shared.ids),
+        metrics: Arc::clone(&shared.metrics),
         cache_lock: CacheLock::take(&config.data)?,
     };
     let ownership = Ownership::join(parts, settings.advertise.to_string())?;

@@ -234,6 +234,13 @@ pub(super) enum CliCommand {
     ///
     /// Fails if a model does not respond.
     Models,
+    /// List the nodes that share the database, with their addresses, versions and numbers of namespaces
+    ///
+    /// Marks the node of the server that runs on the data directory. If the data directory belongs to a single process,
+    /// prints that instead.
+    ///
+    /// Example: cuebase nodes
+    Nodes,
     /// Serve the MCP tools on standard input and output, for AI agents
     ///
     /// With --url and --key, connects to that server. Otherwise uses the data directory, through the server that runs
@@ -458,7 +465,7 @@ impl CliCommand {
             Self::Mcp(options) => options.data_use(),
             Self::Keys(_) | Self::Namespaces(_) | Self::Accounts(_) | Self::DeadLetters(_) => DataUse::Existing,
             Self::Backup(_) | Self::Doctor(_) | Self::Export(_) | Self::Reextract(_) => DataUse::Existing,
-            Self::Erase(_) => DataUse::Existing,
+            Self::Erase(_) | Self::Nodes => DataUse::Existing,
         }
     }
 }

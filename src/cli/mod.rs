@@ -18,6 +18,7 @@ mod install;
 mod mcp;
 mod migrate;
 mod models;
+mod nodes;
 mod progress;
 mod run;
 mod serve;

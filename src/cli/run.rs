@@ -16,8 +16,8 @@ use super::arguments::{
 };
 use super::environment::environment_variable;
 use super::{
-    backup, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, migrate, models, serve,
-    transfer,
+    backup, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, migrate, models, nodes,
+    serve, transfer,
 };
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
@@ -159,6 +159,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Install(options) => install::install(&config, options),
         CliCommand::Uninstall(target) => install::uninstall(&target),
         CliCommand::Models => models::models(&config),
+        CliCommand::Nodes => nodes::nodes(&config),
         CliCommand::Eval(options) => evaluate::evaluate(&options, &config),
         CliCommand::Openapi => print_openapi(),
         CliCommand::Completions { shell } => print_completions(shell),

@@ -14,6 +14,7 @@ use super::live_node::LiveNode;
 use super::owner_cache::OwnerCache;
 use super::pass::PassKey;
 use crate::error::{Error, Result};
+use crate::metrics::Metrics;
 use crate::namespace::backlog::Backlog;
 use crate::namespace::ids::Ids;
 use crate::namespace::pending::PendingPaths;
@@ -37,6 +38,8 @@ pub struct NodeParts {
     pub backlog: Arc<Backlog>,
     /// The source of ids.
     pub ids: Arc<Ids>,
+    /// Counts claims and lost sessions.
+    pub metrics: Arc<Metrics>,
     /// The lock of the data directory with the copies.
     pub cache_lock: CacheLock,
 }
@@ -87,6 +90,11 @@ impl Node {
     /// The key that signs the requests between nodes.
     pub(super) fn pass_key(&self) -> &PassKey {
         &self.pass_key
+    }
+
+    /// The address at which other nodes reach this one.
+    pub(super) fn address(&self) -> &str {
+        &self.address
     }
 
     /// The id of the current session's node.
@@ -146,6 +154,7 @@ impl Node {
         for entry in &entries {
             self.parts.queue.add(entry);
         }
+        self.parts.metrics.record_claim();
         tracing::debug!(account = %namespace.account, namespace = %namespace.name, queued = entries.len(), "claimed");
         Ok(())
     }
@@ -157,6 +166,7 @@ impl Node {
             Ok(()) => Ok(()),
             Err(cuebase_storage::Error::SessionEnded) => {
                 tracing::warn!(node = %session.id(), "other nodes saw no renewal of this node; it joins again");
+                self.parts.metrics.record_lost_session();
                 self.give_up();
                 self.begin_session()
             }

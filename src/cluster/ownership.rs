@@ -1,7 +1,7 @@
 //! What the rest of the service asks: whether this process owns a namespace, and who else there is.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cuebase_storage::NamespaceKey;
 use cuebase_storage::records::ownership::NodeId;
@@ -105,6 +105,16 @@ impl Ownership {
         }
     }
 
+    /// Returns how long this process may still read what it owns, unless it renews its session: zero without a session.
+    /// `None` in a process that is alone, which has no session.
+    pub fn reads_left(&self) -> Option<Duration> {
+        let Mode::Shared { node, .. } = &self.mode else { return None };
+        match node.session() {
+            Some(session) => Some(session.reads_left(Instant::now())),
+            None => Some(Duration::ZERO),
+        }
+    }
+
     /// Whether this process does the periodic work that one node does for all: it is alone, or has the smallest id.
     /// Two nodes may do it for a moment, so the work must bear that.
     pub fn is_first(&self) -> bool {
@@ -125,11 +135,14 @@ impl Ownership {
         }
     }
 
-    /// Returns the live nodes without this one.
+    /// Returns the live nodes without this one. A node with the address of this one is left out: it is the former session
+    /// of this process, or of one that ran here before.
     pub fn peers(&self) -> Vec<LiveNode> {
         let Mode::Shared { node, .. } = &self.mode else { return Vec::new() };
         let own = node.session_id();
-        node.live_nodes().into_iter().filter(|live| Some(live.id) != own).collect()
+        let mut peers = node.live_nodes();
+        peers.retain(|live| Some(live.id) != own && live.address != node.address());
+        peers
     }
 
     /// Whether a node with an address has a session, as far as it was observed.

@@ -88,6 +88,8 @@ pub enum Command {
     },
     /// Returns the number of model calls, and the namespaces with memories to embed.
     Models,
+    /// Lists the nodes that share the data, with the number of namespaces that each owns. Null in a process that is alone.
+    ListNodes,
     /// Backs up the data directory.
     Backup {
         /// The folder of backups, as an absolute path.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::RunningServer;
 use super::command::Command;
+use super::node_row::NodeRow;
 use crate::accounts::NewKey;
 use crate::api::{keys, namespaces, queue};
 use crate::app::App;
@@ -75,6 +76,7 @@ impl CommandRunner<'_> {
                 Ok(json!({"id": id, "dropped": true}))
             }
             Command::Models => self.list_models(),
+            Command::ListNodes => self.list_nodes(),
             Command::Backup { folder, keep } => Ok(json!(backup::backup(app, &folder, keep, self.report)?)),
             Command::Doctor { repair } => {
                 let mode = if repair { Mode::Repair } else { Mode::Examine };
@@ -181,6 +183,31 @@ impl CommandRunner<'_> {
             }
         }
         Ok(json!({"calls": calls, "backlog": backlog}))
+    }
+
+    fn list_nodes(&self) -> Result<Value> {
+        let ownership = self.app.namespaces.ownership();
+        if ownership.is_alone() {
+            return Ok(Value::Null);
+        }
+        let own = ownership.node_id();
+        let counts = self.app.namespaces.owner_counts()?;
+        let mut rows = Vec::new();
+        for node in ownership.live_nodes() {
+            let this = Some(node.id) == own;
+            // A process without a server has a session for the time of the command only.
+            if this && matches!(self.host, Host::CommandLine) {
+                continue;
+            }
+            rows.push(NodeRow {
+                id: node.id.to_string(),
+                namespaces: counts.get(&node.id).copied().unwrap_or(0),
+                address: node.address,
+                version: node.version,
+                this,
+            });
+        }
+        Ok(json!(rows))
     }
 
     fn import(

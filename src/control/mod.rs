@@ -5,9 +5,11 @@
 
 mod command;
 mod execution;
+mod node_row;
 mod socket;
 
 pub use self::command::Command;
+pub use self::node_row::NodeRow;
 pub use self::socket::{ask_running, listen, run};
 
 use std::sync::Arc;

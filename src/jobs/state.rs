@@ -10,7 +10,7 @@ use super::Jobs;
 use super::status::{JobState, JobStatus};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::metrics::{JobSample, Metrics, ServiceState};
+use crate::metrics::{ClusterState, JobSample, Metrics, RecordState, ServiceState};
 use crate::namespace::backlog::Progress;
 use crate::queue::dispatch::{AccountLevels, QueueLevels};
 use crate::queue::hold::OutageLevels;
@@ -69,26 +69,54 @@ impl Jobs {
     fn state(&self) -> Result<ServiceState> {
         let components = &self.components;
         let queue = components.queue.levels();
-        let records = components.store.engine_stats();
+        let cluster = self.cluster_state();
+        // A database that does not answer is not asked: metrics are needed most then, and must not wait for it.
+        let records = match cluster {
+            Some(cluster) if cluster.reads_left.is_zero() => None,
+            _ => Some(self.record_state()?),
+        };
         let mut state = ServiceState {
             queue_messages: queue.waiting,
             workers_busy: queue.busy,
-            dead_letters: components.store.dead_letter_count()?,
             namespaces_open: components.namespaces.open_count(),
             namespaces_behind: components.backlog.list().len(),
-            records_bytes: records.disk_bytes,
-            records_memory_bytes: records.memory_bytes,
-            records_compactions_pending: records.compactions_pending,
+            records,
+            cluster,
             ..ServiceState::default()
         };
-        if let Some(oldest) = self.oldest_queued()? {
-            state.queue_oldest_ms = components.running.waited_ms(&oldest);
-        }
         if let Some(outage) = components.queue.outage() {
             state.model_unavailable = outage.lasted;
             state.namespaces_held = outage.namespaces;
         }
         Ok(state)
+    }
+
+    fn record_state(&self) -> Result<RecordState> {
+        let components = &self.components;
+        let engine = components.store.engine_stats();
+        let mut state = RecordState {
+            queue_oldest_ms: 0,
+            dead_letters: components.store.dead_letter_count()?,
+            disk_bytes: engine.disk_bytes,
+            memory_bytes: engine.memory_bytes,
+            compactions_pending: engine.compactions_pending,
+        };
+        if let Some(oldest) = self.oldest_queued()? {
+            state.queue_oldest_ms = components.running.waited_ms(&oldest);
+        }
+        Ok(state)
+    }
+
+    /// Returns the state of this process as a node. `None` if it is alone.
+    fn cluster_state(&self) -> Option<ClusterState> {
+        let ownership = self.parts.directory.ownership();
+        let reads_left = ownership.reads_left()?;
+        Some(ClusterState {
+            nodes_live: ownership.live_nodes().len(),
+            namespaces_owned: self.components.store.owned_namespaces().len(),
+            reads_left,
+            has_session: ownership.node_id().is_some(),
+        })
     }
 }
 

@@ -1,25 +1,20 @@
 //! Gauges: current values such as the length of the queue, the memory of the process and the size of the records.
 
 use std::fs;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-type Level = Gauge<f64, AtomicU64>;
+use super::cluster::ClusterState;
+use super::instruments::{Level, level};
 
 /// The state of the service shown by the gauges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServiceState {
     /// Accepted writes that are not ingested.
     pub queue_messages: usize,
-    /// Age of the oldest of them, milliseconds of running time; 0 without one.
-    pub queue_oldest_ms: u64,
     /// Workers that ingest a write.
     pub workers_busy: usize,
-    /// Writes in the dead-letter queue.
-    pub dead_letters: u64,
     /// Duration of the chat model's outage; zero while it responds.
     pub model_unavailable: Duration,
     /// Namespaces whose conversations wait for the chat model.
@@ -28,12 +23,25 @@ pub struct ServiceState {
     pub namespaces_open: usize,
     /// Namespaces with memories that wait for vectors.
     pub namespaces_behind: usize,
+    /// What the records show. `None` if they cannot be read at the moment: the gauges then keep their values.
+    pub records: Option<RecordState>,
+    /// The state of this node. `None` in a process that is alone.
+    pub cluster: Option<ClusterState>,
+}
+
+/// The state of the records shown by the gauges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordState {
+    /// Age of the oldest accepted write that is not ingested, milliseconds of running time; 0 without one.
+    pub queue_oldest_ms: u64,
+    /// Writes in the dead-letter queue.
+    pub dead_letters: u64,
     /// Size of the records on disk.
-    pub records_bytes: u64,
+    pub disk_bytes: u64,
     /// Records in memory that are not in a file yet.
-    pub records_memory_bytes: u64,
+    pub memory_bytes: u64,
     /// Column families of the records with a pending compaction.
-    pub records_compactions_pending: u64,
+    pub compactions_pending: u64,
 }
 
 /// The gauges, set when they are read.
@@ -58,15 +66,11 @@ impl Levels {
         self.process.set();
         self.queue.set(state);
         self.namespaces.set(state);
-        self.records.set(state);
+        if let Some(records) = &state.records {
+            self.queue.set_records(records);
+            self.records.set(records);
+        }
     }
-}
-
-/// Registers a gauge.
-fn level(registry: &mut Registry, name: &str, help: &str) -> Level {
-    let level = Level::default();
-    registry.register(name, help, level.clone());
-    level
 }
 
 /// What the process uses.
@@ -124,10 +128,13 @@ impl QueueLevels {
 
     fn set(&self, state: &ServiceState) {
         self.messages.set(state.queue_messages as f64);
-        self.oldest.set(state.queue_oldest_ms as f64 / 1000.0);
         self.busy.set(state.workers_busy as f64);
-        self.dead_letters.set(state.dead_letters as f64);
         self.model_unavailable.set(state.model_unavailable.as_secs_f64());
+    }
+
+    fn set_records(&self, records: &RecordState) {
+        self.oldest.set(records.queue_oldest_ms as f64 / 1000.0);
+        self.dead_letters.set(records.dead_letters as f64);
     }
 }
 
@@ -174,10 +181,10 @@ impl RecordLevels {
         }
     }
 
-    fn set(&self, state: &ServiceState) {
-        self.disk.set(state.records_bytes as f64);
-        self.memory.set(state.records_memory_bytes as f64);
-        self.compactions.set(state.records_compactions_pending as f64);
+    fn set(&self, records: &RecordState) {
+        self.disk.set(records.disk_bytes as f64);
+        self.memory.set(records.memory_bytes as f64);
+        self.compactions.set(records.compactions_pending as f64);
     }
 }
 

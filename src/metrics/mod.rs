@@ -3,9 +3,11 @@
 //!
 //! Events are counted where they happen ([`Metrics::record_request`], [`Metrics::record_retrieval`],
 //! [`Metrics::record_ingestion`]). Gauges and the counts of background jobs are read when the metrics are requested
-//! ([`Metrics::text`]). A label never holds text from a client.
+//! ([`Metrics::text`]). A label never holds text from a client. A node of a cluster has more metrics ([`cluster`]).
 
+mod cluster;
 pub mod day;
+mod instruments;
 mod jobs;
 mod levels;
 
@@ -14,20 +16,18 @@ use std::time::Duration;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use self::cluster::ClusterMetrics;
+pub use self::cluster::{CallOutcome, ClusterState, NodeCall};
 use self::day::Days;
+use self::instruments::times;
 use self::jobs::JobMetrics;
 pub use self::jobs::JobSample;
 use self::levels::Levels;
-pub use self::levels::ServiceState;
+pub use self::levels::{RecordState, ServiceState};
 use crate::clock::Clock;
-
-/// Upper bound of the first bucket of a histogram of times, in seconds. Each further bound is twice the former.
-const FIRST_BUCKET_SECONDS: f64 = 0.000_25;
-/// Number of buckets; the last one ends at about half a minute.
-const BUCKETS: u16 = 18;
 
 /// All metrics.
 pub struct Metrics {
@@ -40,6 +40,8 @@ pub struct Metrics {
     levels: Levels,
     jobs: JobMetrics,
     days: Days,
+    /// `None` in a process that is alone.
+    cluster: Option<ClusterMetrics>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -89,12 +91,8 @@ pub enum IngestionOutcome {
     Buried,
 }
 
-fn times() -> Histogram {
-    Histogram::new(exponential_buckets(FIRST_BUCKET_SECONDS, 2.0, BUCKETS))
-}
-
 impl Metrics {
-    /// Makes metrics without any event. Days are by the time of `clock`.
+    /// Makes metrics without any event, of a process that is alone. Days are by the time of `clock`.
     pub fn new(clock: Clock) -> Self {
         let mut registry = Registry::with_prefix("cuebase");
         let requests = Family::<RequestLabels, Histogram>::new_with_constructor(times);
@@ -122,7 +120,14 @@ impl Metrics {
         let levels = Levels::new(&mut registry);
         let jobs = JobMetrics::new(&mut registry);
         let days = Days::new(clock);
-        Self { registry, requests, parts, ingestion, steps, writes, levels, jobs, days }
+        Self { registry, requests, parts, ingestion, steps, writes, levels, jobs, days, cluster: None }
+    }
+
+    /// Makes metrics without any event, of a node that shares its storage with others.
+    pub fn of_node(clock: Clock) -> Self {
+        let mut metrics = Self::new(clock);
+        metrics.cluster = Some(ClusterMetrics::new(&mut metrics.registry));
+        metrics
     }
 
     /// Returns the last days of the accounts.
@@ -164,12 +169,83 @@ impl Metrics {
         self.writes.get_or_create(&WriteLabels { outcome }).inc();
     }
 
+    /// Records that this node claimed a namespace.
+    pub fn record_claim(&self) {
+        if let Some(cluster) = &self.cluster {
+            cluster.record_claim();
+        }
+    }
+
+    /// Records that the session of this node ended because other nodes saw no renewal.
+    pub fn record_lost_session(&self) {
+        if let Some(cluster) = &self.cluster {
+            cluster.record_lost_session();
+        }
+    }
+
+    /// Records a call of another node and how it ended.
+    pub fn record_forwarded(&self, call: NodeCall, outcome: CallOutcome, took: Duration) {
+        if let Some(cluster) = &self.cluster {
+            cluster.record_forwarded(call, outcome, took);
+        }
+    }
+
+    /// Records a call by another node.
+    pub fn record_received(&self, call: NodeCall) {
+        if let Some(cluster) = &self.cluster {
+            cluster.record_received(call);
+        }
+    }
+
     /// Returns all metrics in the text format of Prometheus (OpenMetrics 1.0).
     pub fn text(&self, state: &ServiceState, jobs: &[JobSample]) -> Result<String, std::fmt::Error> {
         self.levels.set(state);
+        if let (Some(metrics), Some(state)) = (&self.cluster, &state.cluster) {
+            metrics.set(state);
+        }
         self.jobs.set(jobs);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
         Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(cluster: Option<ClusterState>) -> ServiceState {
+        let records = RecordState { dead_letters: 2, ..RecordState::default() };
+        ServiceState { records: Some(records), cluster, ..ServiceState::default() }
+    }
+
+    #[test]
+    fn only_a_node_shows_metrics_of_a_cluster() {
+        let alone = Metrics::new(Clock::system());
+        alone.record_claim();
+        alone.record_received(NodeCall::Request);
+        let text = alone.text(&state(None), &[]).expect("encodes");
+        for name in ["cuebase_nodes", "cuebase_session", "cuebase_namespaces_claimed", "cuebase_requests_received"] {
+            assert!(!text.contains(name), "{name} in {text}");
+        }
+        let node = Metrics::of_node(Clock::system());
+        node.record_claim();
+        let cluster =
+            ClusterState { nodes_live: 2, namespaces_owned: 1, reads_left: Duration::ZERO, has_session: true };
+        let text = node.text(&state(Some(cluster)), &[]).expect("encodes");
+        for line in ["cuebase_nodes_live 2.0", "cuebase_namespaces_claimed_total 1", "cuebase_dead_letters 2.0"] {
+            assert!(text.lines().any(|found| found == line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn gauges_of_records_that_cannot_be_read_keep_their_values() {
+        let metrics = Metrics::new(Clock::system());
+        metrics.text(&state(None), &[]).expect("encodes");
+        let unread = ServiceState { queue_messages: 5, ..ServiceState::default() };
+        let text = metrics.text(&unread, &[]).expect("encodes");
+        for line in ["cuebase_dead_letters 2.0", "cuebase_queue_messages 5.0"] {
+            assert!(text.lines().any(|found| found == line), "{line} in {text}");
+        }
     }
 }

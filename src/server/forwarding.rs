@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cuebase_storage::NamespaceKey;
@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::cluster::Ownership;
 use crate::error::Error;
 use crate::gateway::Principal;
+use crate::metrics::{CallOutcome, Metrics, NodeCall};
 use crate::service::peers::PeerCalls;
 
 /// The header with the pass of a forwarded request.
@@ -42,6 +43,7 @@ const CHUNKS_AHEAD: usize = 4;
 /// Sends requests to other nodes.
 pub(super) struct Forwarding {
     app: Arc<App>,
+    metrics: Arc<Metrics>,
     client: reqwest::Client,
 }
 
@@ -73,7 +75,7 @@ impl Forwarding {
     pub(super) fn new(app: Arc<App>) -> anyhow::Result<Self> {
         let client = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).http1_only().no_proxy();
         let client = client.redirect(reqwest::redirect::Policy::none()).build()?;
-        Ok(Self { app, client })
+        Ok(Self { metrics: app.jobs.metrics(), app, client })
     }
 
     fn ownership(&self) -> &Ownership {
@@ -110,6 +112,16 @@ impl Forwarding {
         }
     }
 
+    /// Counts a call of another node that began at a time.
+    fn record<T>(&self, call: NodeCall, answer: &Result<T, ForwardError>, began: Instant) {
+        let outcome = match answer {
+            Ok(_) => CallOutcome::Answered,
+            Err(ForwardError::NotTaken) => CallOutcome::NotTaken,
+            Err(ForwardError::Lost) => CallOutcome::Lost,
+        };
+        self.metrics.record_forwarded(call, outcome, began.elapsed());
+    }
+
     /// Completes when a node has no session any more.
     async fn ended(&self, address: &str) {
         loop {
@@ -122,6 +134,13 @@ impl Forwarding {
 
     /// Returns the answer of a node, with its whole body.
     pub(super) async fn answer(&self, address: &str, request: &ForwardedRequest<'_>) -> Result<Reply, ForwardError> {
+        let began = Instant::now();
+        let reply = self.send_request(address, request).await;
+        self.record(NodeCall::Request, &reply, began);
+        reply
+    }
+
+    async fn send_request(&self, address: &str, request: &ForwardedRequest<'_>) -> Result<Reply, ForwardError> {
         let response = self.send(address, request).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = tokio::select! {
@@ -141,6 +160,13 @@ impl Forwarding {
 
     /// Sends a question of a service to a node and returns the answer.
     async fn ask(&self, address: &str, question: Vec<u8>) -> Result<Bytes, ForwardError> {
+        let began = Instant::now();
+        let answer = self.send_question(address, question).await;
+        self.record(NodeCall::Question, &answer, began);
+        answer
+    }
+
+    async fn send_question(&self, address: &str, question: Vec<u8>) -> Result<Bytes, ForwardError> {
         let headers = HeaderMap::new();
         let body = Bytes::from(question);
         let request =
@@ -162,7 +188,10 @@ impl Forwarding {
         request: &ForwardedRequest<'_>,
         held: impl Send + 'static,
     ) -> Result<Response<ResponseBody>, ForwardError> {
-        let mut answer = self.send(address, request).await?;
+        let began = Instant::now();
+        let answer = self.send(address, request).await;
+        self.record(NodeCall::Request, &answer, began);
+        let mut answer = answer?;
         let (mut sender, chunks) = Channel::new(CHUNKS_AHEAD);
         let mut response = Response::new(ResponseBody::Stream { chunks, left: answer.content_length() });
         *response.status_mut() = answer.status();

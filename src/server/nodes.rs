@@ -16,6 +16,7 @@ use crate::api::error::{self, ErrorFormat};
 use crate::api::{Reply, peers};
 use crate::error::Error;
 use crate::gateway::Refusal;
+use crate::metrics::NodeCall;
 
 /// Maximum length of a question of a service, in bytes.
 const QUESTION_BYTES_MAX: usize = 1 << 20;
@@ -34,8 +35,10 @@ pub(super) async fn respond(
         return small_response(error::refusal(Refusal::Refused));
     };
     if request.uri().path() == QUESTIONS {
+        handler.metrics.record_received(NodeCall::Question);
         return answer_question(&handler, request).await;
     }
+    handler.metrics.record_received(NodeCall::Request);
     request.extensions_mut().insert(caller);
     if git::matches(&request) {
         return git::respond(handler, request, activity).await;

@@ -239,8 +239,8 @@ impl RequestHandler {
         response
     }
 
-    /// Makes the reply to a request; an error is the reply that refuses it. Returns the account of an admitted request
-    /// too.
+    /// Makes the reply to a request; an error is the reply that refuses it. Also returns the account whose statistics
+    /// count the request: that of an admitted request of a client.
     async fn answer<B: RequestBody>(
         &self,
         request: Request<B>,
@@ -255,7 +255,11 @@ impl RequestHandler {
         };
         match self.check(head.headers, target, forwarded, found, activity).await {
             Ok(request) => {
-                let account = request.principal.as_ref().map(|principal| principal.account.clone());
+                let account = match (request.arrival, &request.principal) {
+                    (Arrival::Client, Some(principal)) => Some(principal.account.clone()),
+                    // The node that forwarded the request counts it for the account.
+                    (Arrival::Node, _) | (_, None) => None,
+                };
                 (account, self.reply(request, body, activity).await)
             }
             Err(refusal) => (None, Err(refusal)),

@@ -3,9 +3,11 @@
 //! One small batch deletes a namespace ([`Namespaces::retire`]). Its records and files are removed directly after it.
 //! If the disk refuses, a later sweep removes them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cuebase_storage::records::RemovalRecord;
+use cuebase_storage::records::ownership::NodeId;
+use cuebase_storage::records::{NamespaceRecord, RemovalRecord};
 use cuebase_storage::{AccountId, NamespaceName, Store};
 
 use super::media_store::MediaStore;
@@ -61,6 +63,22 @@ impl NamespaceDirectory {
     /// Which namespaces this process owns.
     pub fn ownership(&self) -> &Arc<Ownership> {
         &self.ownership
+    }
+
+    /// Returns how many of the namespaces this process owns, as far as it knows: all, if it is alone.
+    pub fn owned_among(&self, namespaces: &[NamespaceRecord]) -> usize {
+        let mut owned = 0;
+        for namespace in namespaces {
+            if self.store.require_owned(&namespace.key()).is_ok() {
+                owned += 1;
+            }
+        }
+        owned
+    }
+
+    /// Returns how many namespaces each node owns. Reads the owner of every namespace.
+    pub fn owner_counts(&self) -> Result<BTreeMap<NodeId, usize>> {
+        Ok(self.store.owner_counts()?)
     }
 
     /// Deletes a namespace with everything in it. Returns false if it does not exist.

@@ -69,7 +69,8 @@ impl SharedParts {
         let OpenStorage { store, repositories, bucket } = OpenStorage::open(config)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());
-        let metrics = Arc::new(Metrics::new(clock.clone()));
+        let metrics = if store.is_shared() { Metrics::of_node(clock.clone()) } else { Metrics::new(clock.clone()) };
+        let metrics = Arc::new(metrics);
         // A claim of a namespace raises the ids above those of the former owner.
         let newest = if store.is_shared() { None } else { store.newest_id()? };
         let ids = Arc::new(Ids::after(newest, clock.clone()));

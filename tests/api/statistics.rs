@@ -80,6 +80,7 @@ fn storage_and_models_are_described() {
         {"role": "chat", "name": null, "state": "off"},
     ]);
     assert_eq!(found["models"], expected);
+    assert_eq!(found.get("nodes"), None, "a single process has no nodes");
 }
 
 #[test]

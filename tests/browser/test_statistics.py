@@ -259,6 +259,30 @@ def test_a_storage_without_known_space_is_shown(open_tab, statistics):
     expect(tile(page, "Free disk space")).to_contain_text("not known")
 
 
+def test_the_nodes_of_a_cluster_are_shown(open_tab, statistics):
+    statistics["nodes"] = [
+        {"address": "10.0.0.1:7071", "version": "0.1.0", "this": False, "namespaces": 2},
+        {"address": "10.0.0.2:7071", "version": "0.1.0", "this": True, "namespaces": 1},
+        {"address": "10.0.0.3:7071", "version": "0.1.0", "this": False, "namespaces": None},
+    ]
+    page = open_tab("server")
+    rows = rows_of(page, "Nodes")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0).get_by_role("cell")).to_have_text(["10.0.0.1:7071", "0.1.0", "2"])
+    expect(rows.nth(1)).to_contain_text("this node")
+    expect(rows.nth(2)).to_contain_text("no answer")
+
+
+def test_a_single_server_has_no_table_of_nodes(open_tab, statistics):
+    page = open_tab("server")
+    expect(rows_of(page, "Models").first).to_be_visible()
+    expect(rows_of(page, "Nodes")).to_have_count(0)
+    statistics["nodes"] = [{"address": "10.0.0.1:7071", "version": "0.1.0", "this": True, "namespaces": 3}]
+    page = open_tab("server")
+    expect(rows_of(page, "Models").first).to_be_visible()
+    expect(rows_of(page, "Nodes")).to_have_count(0)
+
+
 def test_an_error_is_shown_in_the_place_of_the_figures(signed_in):
     page = signed_in()
     page.route("**/v1/statistics", lambda route: route.abort())

@@ -18,6 +18,10 @@ pub struct StatisticsView {
     pub storage: StorageView,
     /// The models.
     pub models: Vec<ModelView>,
+    /// The servers (nodes) that share the data, this one included. Absent if one server has all data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<NodeView>")]
+    pub nodes: Option<Vec<NodeView>>,
 }
 
 /// The last day of an account.
@@ -139,6 +143,20 @@ pub struct ModelView {
     /// model; `off` if none is set up.
     #[schemars(extend("enum" = ["ready", "behind", "unavailable", "off"]))]
     pub state: &'static str,
+}
+
+/// A server that shares the data with others.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Node")]
+pub struct NodeView {
+    /// Address at which other nodes reach the node.
+    pub address: String,
+    /// Version of the node.
+    pub version: String,
+    /// Whether this node answered the request.
+    pub this: bool,
+    /// Number of namespaces of the account that the node owns. Null if the node did not answer.
+    pub namespaces: Option<usize>,
 }
 
 impl DayView {

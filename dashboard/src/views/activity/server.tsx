@@ -1,9 +1,11 @@
-// The server: its health, its storage, its models, its background jobs, and the usage of the account.
+// The server: its health, its storage, the nodes of a cluster, its models, its background jobs, and the usage of the
+// account.
 
 import type { ResponseOf } from "../../api";
 import { Card, Table, Tag, formatNumber, type Column } from "../../parts";
 import type { RequestState } from "../../request";
 import { Jobs } from "./jobs";
+import { Nodes } from "./nodes";
 import { Polled, Tile, Tiles, formatShare } from "./parts";
 import { usePolled } from "./poll";
 import { useStatistics, type Statistics } from "./statistics";
@@ -21,12 +23,14 @@ export function Server({ queue }: { queue: RequestState<Queue> }) {
     const health = usePolled("/health", {}, INTERVAL_MS);
     const usage = usePolled("/v1/usage", {}, INTERVAL_MS);
     const statistics = useStatistics();
+    const nodes = statistics.data?.nodes ?? [];
     return (
         <>
             <Polled request={queue}>{(data) => <State queue={data} health={health} />}</Polled>
             <Card title="Storage">
                 <Polled request={statistics}>{({ storage }) => <Storage storage={storage} />}</Polled>
             </Card>
+            {nodes.length > 1 && <Nodes nodes={nodes} />}
             <Card title="Models">
                 <Polled request={statistics}>
                     {({ models }) => (

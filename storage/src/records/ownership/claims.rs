@@ -1,5 +1,7 @@
 //! Claiming and releasing namespaces.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::fences::{Fences, Held};
@@ -10,6 +12,9 @@ use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column, Durability};
 use crate::records::Store;
 use crate::records::store::{decode, encode};
+
+/// Entries that a scan of all owners reads at a time.
+const PAGE_ENTRIES: usize = 10_000;
 
 /// Who owns a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +186,24 @@ impl Store {
         let Some(owner) = record.and_then(|record| record.node) else { return Ok(None) };
         let node = self.node(owner)?;
         Ok(node.map(|record| (owner, record)))
+    }
+
+    /// Returns how many namespaces each node owns. Reads the owner of every namespace. A node that ended without
+    /// releasing a namespace is counted until another node claims it.
+    pub fn owner_counts(&self) -> Result<BTreeMap<NodeId, usize>> {
+        let mut counts = BTreeMap::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = self.kv.scan(Column::Owners, b"", after.as_deref(), PAGE_ENTRIES)?;
+            let Some((last, _)) = page.last() else { return Ok(counts) };
+            after = Some(last.clone());
+            for (_, value) in page {
+                let record: OwnerRecord = decode(Column::Owners, &value)?;
+                if let Some(node) = record.node {
+                    *counts.entry(node).or_insert(0) += 1;
+                }
+            }
+        }
     }
 
     /// Whether this process still owns a namespace that it claimed. A process that shares the database with nobody owns

@@ -1,7 +1,7 @@
 //! The session of this node: the record that it renews, and until when it may read.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -17,17 +17,24 @@ use crate::records::store::{decode, encode};
 pub struct NodeSession {
     store: Arc<Store>,
     id: NodeId,
-    state: Mutex<State>,
+    /// Held over each write of the record.
+    stored: Mutex<StoredNode>,
+    /// Held for a moment only: reads do not wait for the database.
+    reads: Mutex<Reads>,
 }
 
-/// What the last successful renewal left.
-struct State {
+/// The record of the node after the last successful renewal.
+struct StoredNode {
     record: NodeRecord,
     /// The record as it is stored.
     bytes: Vec<u8>,
+}
+
+/// Until when the node may read.
+struct Reads {
     /// When the node stops reading, unless it renews the session before.
-    reads_end: Instant,
-    /// Whether the node was declared dead, or ended its session.
+    end: Instant,
+    /// Whether the node was declared dead, or ended its session. Changed only while the record is locked.
     is_over: bool,
 }
 
@@ -45,8 +52,12 @@ impl NodeSession {
         store.add_counting_id(&mut batch, id);
         store.kv.write(&batch, Durability::Synced)?;
         store.count_under(id);
-        let state = Mutex::new(State { record, bytes, reads_end: reads_end(now), is_over: false });
-        Ok(Self { store: Arc::clone(store), id, state })
+        Ok(Self {
+            store: Arc::clone(store),
+            id,
+            stored: Mutex::new(StoredNode { record, bytes }),
+            reads: Mutex::new(Reads { end: reads_end(now), is_over: false }),
+        })
     }
 
     /// The id of this node.
@@ -56,8 +67,13 @@ impl NodeSession {
 
     /// Whether the node may still read what it owns, at a time.
     pub fn may_read(&self, now: Instant) -> bool {
-        let state = self.state.lock();
-        !state.is_over && now < state.reads_end
+        !self.reads_left(now).is_zero()
+    }
+
+    /// How long the node may still read what it owns, from a time on, unless it renews the session. Zero after the end.
+    pub fn reads_left(&self, now: Instant) -> Duration {
+        let reads = self.reads.lock();
+        if reads.is_over { Duration::ZERO } else { reads.end.saturating_duration_since(now) }
     }
 
     /// Renews the session. `now` is a time before the call. The renewal is synced: one that a fail-over of the database
@@ -67,34 +83,35 @@ impl NodeSession {
     /// [`Error::SessionEnded`] if the node was declared dead. It owns nothing from then on, and starts again as a new
     /// node. Any other error leaves the session as it was: the node tries again until its reads end.
     pub fn renew(&self, now: Instant) -> Result<()> {
-        let mut state = self.state.lock();
-        if state.is_over {
+        let mut stored = self.stored.lock();
+        if self.reads.lock().is_over {
             return Err(Error::SessionEnded);
         }
-        let mut record = state.record.clone();
+        let mut record = stored.record.clone();
         record.renewals += 1;
         let bytes = encode(&record)?;
         let mut batch = Batch::new();
-        batch.expect(Column::Nodes, self.id.to_bytes(), Some(state.bytes.clone()));
+        batch.expect(Column::Nodes, self.id.to_bytes(), Some(stored.bytes.clone()));
         batch.put(Column::Nodes, self.id.to_bytes(), bytes.clone());
         match self.store.kv.write(&batch, Durability::Synced) {
             Ok(()) => {}
             // The renewal before was applied, although its answer was lost, or the node was declared dead.
-            Err(Error::ConditionFailed { .. }) => return self.read_again(&mut state),
+            Err(Error::ConditionFailed { .. }) => return self.read_again(&mut stored),
             Err(error) => return Err(error),
         }
-        *state = State { record, bytes, reads_end: reads_end(now), is_over: false };
+        *stored = StoredNode { record, bytes };
+        self.reads.lock().end = reads_end(now);
         Ok(())
     }
 
     /// Reads the record after a renewal whose outcome was unknown.
-    fn read_again(&self, state: &mut State) -> Result<()> {
+    fn read_again(&self, stored: &mut StoredNode) -> Result<()> {
         let Some(bytes) = self.store.kv.get(Column::Nodes, &self.id.to_bytes())? else {
-            state.is_over = true;
+            self.reads.lock().is_over = true;
             return Err(Error::SessionEnded);
         };
-        state.record = decode(Column::Nodes, &bytes)?;
-        state.bytes = bytes;
+        stored.record = decode(Column::Nodes, &bytes)?;
+        stored.bytes = bytes;
         // Not a renewal: how old the record is, is unknown. The next renewal extends the reads.
         Ok(())
     }
@@ -102,8 +119,9 @@ impl NodeSession {
     /// Ends the session. Other nodes need not wait until they declare this one dead. The caller has released what the
     /// node owned, or leaves it to be claimed.
     pub fn end(&self) -> Result<()> {
-        let mut state = self.state.lock();
-        state.is_over = true;
+        // A renewal in progress extends the reads, so the end waits for it.
+        let _stored = self.stored.lock();
+        self.reads.lock().is_over = true;
         let mut batch = Batch::new();
         batch.delete(Column::Nodes, self.id.to_bytes());
         self.store.kv.write(&batch, Durability::Synced)

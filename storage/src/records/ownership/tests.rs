@@ -1,5 +1,6 @@
 //! Sessions, claims and fences, on the engine in memory and in PostgreSQL.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -94,6 +95,7 @@ test_shared_stores! {
     unused_vectors_are_dropped_by_the_owner_only,
     a_link_is_used_by_one_of_several_nodes,
     the_running_times_that_nodes_add_are_summed,
+    namespaces_are_counted_by_their_owner,
 }
 
 /// Creates a namespace.
@@ -220,10 +222,13 @@ fn a_node_that_was_declared_dead_cannot_renew_its_session(nodes: &Nodes) {
     assert!(node.may_read(start));
     assert!(node.may_read(start + SESSION_TTL - SESSION_MARGIN - Duration::from_millis(1)));
     assert!(!node.may_read(start + SESSION_TTL - SESSION_MARGIN));
+    assert_eq!(node.reads_left(start), SESSION_TTL - SESSION_MARGIN);
+    assert_eq!(node.reads_left(start + SESSION_TTL), Duration::ZERO);
     declare_dead(nodes.second());
     for _ in 0..2 {
         assert!(matches!(node.renew(start), Err(Error::SessionEnded)));
         assert!(!node.may_read(start));
+        assert_eq!(node.reads_left(start), Duration::ZERO);
     }
 }
 
@@ -538,4 +543,17 @@ fn the_running_times_that_nodes_add_are_summed(nodes: &Nodes) {
         }
     });
     assert_eq!(nodes.first().running_ms().expect("reads"), 300);
+}
+
+fn namespaces_are_counted_by_their_owner(nodes: &Nodes) {
+    let (first, second) = (session(nodes.first(), Instant::now()), session(nodes.second(), Instant::now()));
+    assert_eq!(nodes.first().owner_counts().expect("reads"), BTreeMap::new());
+    let homes = [namespace(nodes.first(), 1), namespace(nodes.first(), 2), namespace(nodes.first(), 3)];
+    assert_eq!(claim(nodes.first(), first.id(), &homes[0]), Claim::Held);
+    assert_eq!(claim(nodes.first(), first.id(), &homes[1]), Claim::Held);
+    assert_eq!(claim(nodes.second(), second.id(), &homes[2]), Claim::Held);
+    let expected = BTreeMap::from([(first.id(), 2), (second.id(), 1)]);
+    assert_eq!(nodes.second().owner_counts().expect("reads"), expected);
+    nodes.second().release(homes[2].id).expect("releases");
+    assert_eq!(nodes.second().owner_counts().expect("reads"), BTreeMap::from([(first.id(), 2)]));
 }
