@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the tests that need Python, Node.js or a browser: the setup script, the dashboard, MCP with its official client,
-# the Python and TypeScript clients, the adapters for public benchmarks, the simulation of clusters, the packages, and
-# every example of the documents.
+# the Python and TypeScript clients, the adapters for public benchmarks, the simulation and the benchmark of clusters, the
+# packages, and every example of the documents.
 # Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|public|simulation|packages|documents]…, all
 # parts by default.
 # Installs what is missing: Chromium and Node.js as Debian packages, everything else in separate folders.
@@ -74,6 +74,9 @@ for part in ${*:-scripts dashboard mcp python typescript public simulation packa
     simulation)
         cd benches/cluster_simulation
         "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" .
+        pytest
+        cd ../cluster
+        MYPYPATH=../../tests/cluster "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" .
         pytest
         cd "$root"
         ;;

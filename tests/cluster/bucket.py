@@ -16,6 +16,7 @@ import os
 import shutil
 import sys
 import urllib.parse
+from dataclasses import dataclass
 from pathlib import Path
 
 from network import Network
@@ -38,23 +39,45 @@ def _binary() -> str:
     return found
 
 
+@dataclass(frozen=True)
+class Ports:
+    """Ports of the server's parts. Each part also takes the port 10,000 above.
+
+    SeaweedFS listens on Unix sockets in /tmp too, which it names by port. Two servers of one machine must therefore
+    have different ports, even if they have different addresses or are in different network namespaces.
+    """
+
+    master: int = 9333
+    volume: int = 8080
+    filer: int = 8888
+    s3: int = PORT
+
+    @classmethod
+    def of_this_process(cls) -> Ports:
+        """Returns ports that another harness on this machine most likely does not use."""
+        first = 12000 + 4 * (os.getpid() % 1500)
+        return cls(master=first, volume=first + 1, filer=first + 2, s3=first + 3)
+
+
 class Bucket:
     """The server and its one bucket, inside one host of the network."""
 
-    def __init__(self, network: Network, host: str, number: int, folder: Path) -> None:
-        self.address = (network.address(number), PORT)
+    def __init__(self, network: Network, host: str, number: int, folder: Path, ports: Ports | None = None) -> None:
+        ports = ports or Ports.of_this_process()
+        self.address = (network.address(number), ports.s3)
         self._folder = folder
         ip = self.address[0]
         options = {
             "dir": folder / "data",
             "ip": ip,
             "ip.bind": ip,
+            "master.port": ports.master,
             "master.volumeSizeLimitMB": 64,
             "master.telemetry": "false",
+            "volume.port": ports.volume,
             "volume.max": 100,
-            # The name of a socket in /tmp contains this port, and /tmp is not a part of the network of a run.
-            "filer.port": 20000 + os.getpid() % 20000,
-            "s3.port": PORT,
+            "filer.port": ports.filer,
+            "s3.port": ports.s3,
             "s3.config": folder / "s3.json",
             # Services that a bucket does not need.
             "s3.port.iceberg": 0,
@@ -100,6 +123,11 @@ class Bucket:
             raise ConnectionError(str(error)) from error
         finally:
             connection.close()
+
+    @property
+    def pid(self) -> int:
+        """Id of the server's process, which must have been started."""
+        return self._process.pid
 
     def close(self) -> None:
         """Ends the server."""

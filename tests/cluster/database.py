@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,11 +90,19 @@ def _give_to_owner(folder: Path) -> None:
 
 
 class Database:
-    """The two servers, inside one host of the network."""
+    """The two servers, inside one host of the network. `settings` replace or extend those of this file."""
 
-    def __init__(self, network: Network, host: str, numbers: tuple[int, int], folder: Path) -> None:
+    def __init__(
+        self,
+        network: Network,
+        host: str,
+        numbers: tuple[int, int],
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self._network = network
         self._host = host
+        self._settings = {**_SETTINGS, **(settings or {})}
         self._primary = self._server("a", numbers[0], folder)
         self._standby = self._server("b", numbers[1], folder)
 
@@ -102,7 +110,7 @@ class Database:
         folder, address = folder / name, self._network.address(number)
         sockets = folder / "sockets"
         settings = {
-            **_SETTINGS,
+            **self._settings,
             "listen_addresses": address,
             "unix_socket_directories": str(sockets),
             "cluster_name": name,
@@ -159,6 +167,14 @@ class Database:
     def sql(self, statement: str, database: str = NAME) -> str:
         """Runs SQL on the primary as its superuser and returns the rows, with `|` between columns."""
         return self._sql_on(self._primary, statement, database)
+
+    def process_ids(self) -> list[int]:
+        """Returns the ids of all processes of both servers."""
+        found = []
+        for server in (self._primary, self._standby):
+            if server.process.is_running():
+                found += [server.process.pid, *children(server.process.pid)]
+        return found
 
     def kill_primary(self) -> None:
         """Kills every process of the primary, as the end of its machine does."""

@@ -37,21 +37,23 @@ class Node:
         self.address = (network.address(self.address_number), PORT)
         self._network = network
         self._binary = shlex.split(command)[0]
-        self._environment = self._environment_of(folder / f"{self.name}-data", settings)
+        #: The data directory, which is a cache if the node is one of a cluster.
+        self.data = folder / f"{self.name}-data"
+        self._environment = self._environment_of(settings)
         network.add_host(self.name, [self.address_number])
         inside = network.inside(self.name, shlex.split(command))
         self.process = Process(inside, folder / f"{self.name}.log", self._environment)
 
-    def _environment_of(self, data: Path, settings: Mapping[str, str]) -> dict[str, str]:
+    def _environment_of(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Returns the environment of the node, without settings of the harness's own environment."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CUEBASE_", "AWS_"))}
         own = {
-            "CUEBASE_DATA": str(data),
+            "CUEBASE_DATA": str(self.data),
             "CUEBASE_LISTEN": f"{self.address[0]}:{PORT}",
             "CUEBASE_DASHBOARD_LISTEN": "off",
             "CUEBASE_RETRIEVAL_WARM_NAMESPACES": "16",
         }
-        if settings:
+        if "CUEBASE_STORAGE_ENGINE" in settings:
             # The database of the harness runs with `fsync` off.
             own["CUEBASE_CLUSTER_ALLOW_UNSAFE_DATABASE"] = "true"
             own["CUEBASE_CLUSTER_ADVERTISE"] = f"{self.address[0]}:{CLUSTER_PORT}"
