@@ -1,7 +1,7 @@
 //! This process as a node: its session, its claims, and what it knows of other nodes.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::records::ownership::{NodeId, NodeSession, NodeWatch, PreparedClaim};
@@ -23,6 +23,9 @@ use crate::queue::dispatch::Queue;
 
 /// Locks of claims. Claims of namespaces that share one wait for each other.
 const CLAIM_LOCKS: usize = 64;
+
+/// Longest time for claiming namespaces with queued writes before other nodes are observed again.
+const TAKING_MAX: Duration = Duration::from_secs(1);
 
 /// What a node fills at a claim and empties when its session ends.
 pub struct NodeParts {
@@ -113,6 +116,10 @@ impl Node {
 
     /// Claims a namespace, unless this node owns it already or another node does.
     pub(super) fn hold(&self, namespace: &NamespaceKey) -> Result<()> {
+        if self.session().is_none() {
+            // The session has ended, and the lock below is held until everything is given up.
+            return Err(no_session());
+        }
         let _no_end_of_session = self.claims.read();
         let Some(session) = self.session() else { return Err(no_session()) };
         let store = &self.parts.store;
@@ -125,6 +132,10 @@ impl Node {
         // The last byte of an id is random.
         let lock = usize::from(namespace.id.to_bytes()[15]) % CLAIM_LOCKS;
         let _claiming = self.claiming[lock].lock();
+        if !session.may_read(Instant::now()) {
+            // Others waited for the database before.
+            return Err(no_session());
+        }
         if store.require_owned(namespace).is_ok() {
             return Ok(());
         }
@@ -215,17 +226,24 @@ impl Node {
     /// Claims the namespaces that have queued writes and no owner, and reads writes of owned namespaces whose acceptance
     /// was lost on the way.
     pub(super) fn take_queued(&self) -> Result<()> {
+        let began = Instant::now();
+        let mut result = Ok(());
         for queued in self.parts.store.queued_namespaces()? {
-            if self.parts.store.require_owned(&queued.namespace).is_ok() {
-                self.complete_queue(&queued.namespace, queued.oldest)?;
-                continue;
-            }
-            match self.hold(&queued.namespace) {
+            let taken = match self.parts.store.require_owned(&queued.namespace) {
+                Ok(()) => self.complete_queue(&queued.namespace, queued.oldest),
+                Err(_) => self.hold(&queued.namespace),
+            };
+            match taken {
                 Ok(()) | Err(Error::Elsewhere { .. } | Error::NamespaceGone) => {}
-                Err(error) => return Err(error),
+                // The others are tried too.
+                Err(error) => result = Err(error),
+            }
+            if began.elapsed() > TAKING_MAX {
+                // Other nodes are observed in between.
+                break;
             }
         }
-        Ok(())
+        result
     }
 
     /// Adds the queued writes of an owned namespace that the queue in memory lacks: those whose batch was written

@@ -25,16 +25,19 @@ pub(super) fn copies(data: &Path) -> Result<Vec<(NamespaceId, PathBuf)>> {
     Ok(copies)
 }
 
-/// Removes the copies of all namespaces but some.
-pub(super) fn remove_others(data: &Path, kept: &HashSet<NamespaceId>) -> Result<usize> {
-    let mut removed = 0;
+/// Moves the copies of all namespaces but some into the trash. Returns their folders there, for the caller to remove.
+pub(super) fn discard_others(data: &Path, kept: &HashSet<NamespaceId>) -> Result<Vec<PathBuf>> {
+    let trash = data.join("trash");
+    let mut discarded = Vec::new();
     for (id, folder) in copies(data)? {
         if !kept.contains(&id) {
-            fs::remove_dir_all(&folder)?;
-            removed += 1;
+            fs::create_dir_all(&trash)?;
+            let to = trash.join(Ulid::generate().to_string());
+            fs::rename(&folder, &to)?;
+            discarded.push(to);
         }
     }
-    Ok(removed)
+    Ok(discarded)
 }
 
 /// Returns the id in the name of a folder: `<name>.<id>.git`, `<name>.<id>` or `<name>.<id>.next`.
@@ -75,8 +78,9 @@ mod tests {
         for folder in folders.iter().flatten() {
             fs::create_dir_all(folder).expect("creates");
         }
-        let removed = remove_others(data.path(), &HashSet::from([own])).expect("removes");
-        assert_eq!(removed, 3);
+        let discarded = discard_others(data.path(), &HashSet::from([own])).expect("moves");
+        assert_eq!(discarded.len(), 3);
+        assert!(discarded.iter().all(|folder| folder.exists()));
         assert!(folders[0].iter().all(|folder| folder.exists()));
         assert!(!folders[1].iter().any(|folder| folder.exists()));
     }

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use cuebase_retrieval::Error as IndexError;
@@ -28,6 +28,9 @@ use crate::error::{Error, Result};
 use crate::metrics::Step;
 use crate::model::Deadline;
 use crate::namespace::threads::on_own_thread;
+
+/// How long packs are not joined after a failure of the database or the bucket.
+const JOINING_REST: Duration = Duration::from_secs(60);
 
 /// The recorded part of the histories of some paths.
 pub struct RecordedRevisions {
@@ -240,23 +243,44 @@ impl Namespace {
     }
 
     /// Joins packs to keep their number small. Called after a write is acknowledged, so that no caller waits for it.
+    /// Does nothing while an erasure waits for the removal of packs: a joined one would keep the text.
     pub fn consolidate_packs(&self) -> Result<()> {
-        let _writer = self.writer.lock();
-        if !self.end.is_set() {
-            let began = Instant::now();
-            self.repository.consolidate()?;
-            self.context.metrics.record_step(Step::Pack, began.elapsed());
+        let mut writer = self.writer.lock();
+        let began = Instant::now();
+        let rests = writer.joining_rests_until.is_some_and(|until| began < until);
+        if self.end.is_set() || rests || self.context.store.erasure(self.id)?.is_some() {
+            return Ok(());
         }
+        if let Err(error) = self.repository.consolidate() {
+            if !self.context.repositories.is_disk() {
+                // The bucket or the database may be away for longer, and the local folder may differ from the records.
+                writer.joining_rests_until = Some(began + JOINING_REST);
+                writer.require_reload();
+            }
+            return Err(error.into());
+        }
+        self.context.metrics.record_step(Step::Pack, began.elapsed());
         Ok(())
+    }
+
+    /// Joins packs after a write whose caller still waits. If packs are stored over a network, the sweep does it later.
+    pub fn consolidate_after_direct_write(&self) -> Result<()> {
+        if self.context.repositories.is_disk() { self.consolidate_packs() } else { Ok(()) }
     }
 
     /// Removes packs that [`Namespace::consolidate_packs`] replaced some time ago, also if no further write comes.
     pub(super) fn sweep(&self) -> Result<()> {
-        let _writer = self.writer.lock();
-        if !self.end.is_set() {
-            self.repository.remove_replaced_packs()?;
+        {
+            let _writer = self.writer.lock();
+            if !self.end.is_set() {
+                self.repository.remove_replaced_packs()?;
+            }
         }
-        Ok(())
+        if self.context.repositories.is_disk() {
+            return Ok(());
+        }
+        // Direct writes leave it to the sweep.
+        self.consolidate_packs()
     }
 }
 

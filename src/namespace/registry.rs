@@ -20,7 +20,7 @@ use super::context::NamespaceContext;
 use super::disk_reserve::DiskReserve;
 use super::end::End;
 use super::erasure_reports::ErasureReports;
-use super::foreign_copies::remove_others;
+use super::foreign_copies::discard_others;
 use super::open::{Namespace, index_folders};
 use super::repository_home::RepositoryHome;
 use crate::config::Config;
@@ -175,7 +175,14 @@ impl Namespaces {
         };
         let repository = self.repository_path(&record);
         let index = self.index_path(&record);
-        let opened = on_own_thread(|| Namespace::open(record, &repository, &index, self.context.clone()));
+        let mut opened = on_own_thread(|| Namespace::open(record.clone(), &repository, &index, self.context.clone()));
+        if let Err(Error::DamagedNamespace(reason)) = &opened
+            && !self.context.repositories.is_disk()
+        {
+            tracing::warn!(account = %key.account, namespace = %key.name, reason, "a copy is damaged and is fetched again");
+            remove(&repository)?;
+            opened = on_own_thread(|| Namespace::open(record, &repository, &index, self.context.clone()));
+        }
         match &opened {
             Err(Error::DamagedNamespace(reason)) => self.record_damage(key, reason),
             Err(_) => {}
@@ -246,13 +253,15 @@ impl Namespaces {
             return Ok(());
         }
         let _deleting = self.deletions.read();
-        // Held, so that no namespace is opened meanwhile.
-        let open = self.open.lock();
-        let mut kept: HashSet<NamespaceId> = self.context.store.owned_namespaces().into_iter().collect();
-        kept.extend(open.iter().map(|(key, _)| key.id));
-        let removed = remove_others(&self.data, &kept)?;
-        if removed > 0 {
-            tracing::debug!(removed, "local copies of namespaces of other nodes were removed");
+        let discarded = {
+            // Held, so that no namespace is opened meanwhile.
+            let open = self.open.lock();
+            let mut kept: HashSet<NamespaceId> = self.context.store.owned_namespaces().into_iter().collect();
+            kept.extend(open.iter().map(|(key, _)| key.id));
+            discard_others(&self.data, &kept)?
+        };
+        for folder in discarded {
+            remove(&folder)?;
         }
         Ok(())
     }

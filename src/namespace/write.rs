@@ -6,6 +6,7 @@ use std::time::Instant;
 use cuebase_retrieval::Change;
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::MessageId;
+use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, Writer};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
@@ -141,6 +142,10 @@ impl Namespace {
             let mut change = writer.begin_change();
             let accepted = change.git.accept_push(scratch, from, to);
             if let Err(StorageError::Conflict) = accepted {
+                if self.context.store.is_shared() {
+                    // Nobody else writes, so an earlier write of this process came late. The next write reads it.
+                    return Err(unknown_outcome());
+                }
                 change.complete();
                 return Ok(false);
             }
@@ -155,8 +160,11 @@ impl Namespace {
     /// Indexes and acknowledges the commits by which the branch has moved. An empty plan does so, because each write
     /// first [recovers](Self::recover) the index.
     fn index_moved_branch(&self, permit: Option<Permit<'_>>) -> Result<()> {
-        self.write(permit, self.context.clock.now(), |_| Ok(Plan::empty()))?;
-        Ok(())
+        match self.write(permit, self.context.clock.now(), |_| Ok(Plan::empty())) {
+            // The branch has moved, so nobody may repeat the request.
+            Err(Error::NotOwner(_)) => Err(unknown_outcome()),
+            written => written.map(|_| ()),
+        }
     }
 
     /// Commits, indexes and acknowledges a plan.
@@ -185,8 +193,11 @@ impl Namespace {
             }
             executed = self.commit_and_index(&mut writer, entry, now, began, plan)?;
         }
-        self.record_head(&mut writer, source, executed.uncommitted, now)?;
-        Ok(executed.commit)
+        match self.record_head(&mut writer, source, executed.uncommitted, now) {
+            // The commit is in the history, so nobody may repeat the request.
+            Err(Error::NotOwner(_)) if executed.commit.is_some() => Err(unknown_outcome()),
+            recorded => recorded.map(|()| executed.commit),
+        }
     }
 
     /// Commits a plan and indexes the commit.
@@ -360,6 +371,8 @@ impl Namespace {
             let committed = writer.git.commit(&edits, &message);
             self.context.metrics.record_step(Step::Commit, began.elapsed());
             match committed {
+                // Nobody else writes, so an earlier write of this process came late. It may be this one.
+                Err(StorageError::Conflict) if self.context.store.is_shared() => return Err(unknown_outcome()),
                 Err(StorageError::Conflict) if attempts < CONFLICTS_MAX => attempts += 1,
                 Err(error) => return Err(error.into()),
                 Ok(commit) => return Ok(PlanResult::Committed(NewCommit { commit, parent, files, changes })),
@@ -397,6 +410,12 @@ impl Namespace {
         };
         self.apply(writer, changes, commit)
     }
+}
+
+/// The error of a write whose commit may be in the history, or may come into it later.
+fn unknown_outcome() -> Error {
+    let reason = "the outcome of a write to the database is unknown".to_owned();
+    Error::Disk { trouble: DiskTrouble::Unreachable, reason }
 }
 
 /// Returns the record of a namespace with the index's head. The index's head and not git's, because a recorded commit

@@ -1,6 +1,7 @@
 //! The state that only the writer of a namespace touches, and the mark that a change of it failed half-way.
 
 use std::ops::{Deref, DerefMut};
+use std::time::Instant;
 
 use cuebase_retrieval::Index;
 use cuebase_storage::git::Writer;
@@ -22,6 +23,8 @@ pub(super) struct WriterState {
     pub(super) has_path_writes: bool,
     /// Changes of the vocabulary's lookup that the next acknowledgement records.
     pub(super) terms: Vec<TermChange>,
+    /// Until when packs are not joined, after a failure.
+    pub(super) joining_rests_until: Option<Instant>,
     /// Whether a change began and did not complete. Git and index must then be read again before their next use.
     needs_reload: bool,
 }
@@ -42,6 +45,7 @@ impl WriterState {
             unacknowledged,
             has_path_writes,
             terms: Vec::new(),
+            joining_rests_until: None,
             needs_reload: false,
         }
     }
@@ -49,6 +53,11 @@ impl WriterState {
     /// Whether git and index must be read again before their next use.
     pub(super) fn needs_reload(&self) -> bool {
         self.needs_reload
+    }
+
+    /// Makes git and index be read again before their next use.
+    pub(super) fn require_reload(&mut self) {
+        self.needs_reload = true;
     }
 
     /// Whether the index is at git's head.

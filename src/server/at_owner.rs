@@ -32,7 +32,8 @@ impl RequestHandler {
         request: MatchedRequest,
         body: &ReceivedBody,
     ) -> Result<Answered, Reply> {
-        let deadline = Instant::now() + OWNER_WAIT;
+        let mut deadline = Instant::now() + OWNER_WAIT;
+        let mut has_claimed = false;
         let ownership = self.app.namespaces.ownership();
         loop {
             let reading = ownership.begin_reading();
@@ -45,8 +46,14 @@ impl RequestHandler {
                 Err(Failure::NotOwner(namespace)) => namespace,
             };
             let address = match self.hold_namespace(&namespace).await {
-                // The next round answers here.
-                Ok(()) if Instant::now() < deadline => continue,
+                // The next round answers here. A claim may take longer than the wait for an owner.
+                Ok(()) if !has_claimed || Instant::now() < deadline => {
+                    if !has_claimed {
+                        deadline = Instant::now() + OWNER_WAIT;
+                    }
+                    has_claimed = true;
+                    continue;
+                }
                 Ok(()) => return Err(refuse(&request, &Error::NotOwner(namespace))),
                 Err(Error::Elsewhere { address }) => address,
                 Err(error) => return Err(refuse(&request, &error)),

@@ -35,6 +35,12 @@ const NOT_FORWARDED: [HeaderName; 11] =
 pub(super) const QUESTIONS: &str = "/questions";
 /// Time limit for a connection to another node.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest time that sent bytes may stay without an acknowledgement. A node that was cut off is noticed after it.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(4);
+/// Pause before a silent connection is probed, and between two probes.
+const PROBE_PAUSE: Duration = Duration::from_secs(1);
+/// Probes without an answer after which a connection is lost.
+const PROBES: u32 = 3;
 /// Time between two checks whether the node that has a request is still alive.
 const LIVENESS_INTERVAL: Duration = Duration::from_millis(200);
 /// Chunks of a streamed answer that are read before the client takes them.
@@ -74,6 +80,9 @@ pub(super) enum ForwardError {
 impl Forwarding {
     pub(super) fn new(app: Arc<App>) -> anyhow::Result<Self> {
         let client = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).http1_only().no_proxy();
+        let client =
+            client.tcp_keepalive(PROBE_PAUSE).tcp_keepalive_interval(PROBE_PAUSE).tcp_keepalive_retries(PROBES);
+        let client = client.tcp_user_timeout(UNACKNOWLEDGED_MAX);
         let client = client.redirect(reqwest::redirect::Policy::none()).build()?;
         Ok(Self { metrics: app.jobs.metrics(), app, client })
     }

@@ -156,7 +156,9 @@ async fn answer(
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();
-    let (headers, principal) = match head.extensions.remove::<ForwardedCaller>() {
+    let forwarded = head.extensions.remove::<ForwardedCaller>();
+    let arrived_from_node = forwarded.is_some();
+    let (headers, principal) = match forwarded {
         // Another node has authenticated the caller and counted the request.
         Some(ForwardedCaller(Some(principal))) => (head.headers, principal),
         _ => {
@@ -178,7 +180,13 @@ async fn answer(
     let body = handler.bodies.read(body, &sender, kind, timeout).await?;
     let slot = handler.admission.transfer(&sender)?;
     let working = activity.work();
+    let ownership = handler.app.namespaces.ownership();
+    let reading = ownership.begin_reading();
     if let Some(address) = owner_elsewhere(handler, &principal, &namespace).await? {
+        if arrived_from_node {
+            // The sender reads the owner again.
+            return Err(Reply::new(StatusCode::MISDIRECTED_REQUEST, Vec::new()));
+        }
         let target = head.uri.path_and_query().map_or(head.uri.path(), PathAndQuery::as_str);
         let forwarded = ForwardedRequest {
             caller: Some(&principal),
@@ -206,7 +214,12 @@ async fn answer(
         },
     });
     let outcome = task.await.unwrap_or_else(|_| Err(Error::internal("a git request panicked")));
-    match outcome.map_err(|error| refuse(&error))? {
+    let outcome = outcome.map_err(|error| refuse(&error))?;
+    if endpoint.action() == Action::Fetch && !ownership.may_return(reading) {
+        // Another node may have changed what was read.
+        return Err(error::unavailable());
+    }
+    match outcome {
         GitOutcome::Reply(reply) => Ok(small_response(reply)),
         GitOutcome::Pack { request, fetch, slot, working } => Ok(request.stream(fetch, (slot, working))),
     }

@@ -68,7 +68,7 @@ impl DirectWrites {
             direct::write(context, write, now)
         })?;
         let Some(commit) = commit else { return Err(Error::internal("a direct write made no commit")) };
-        if let Err(error) = lease.consolidate_packs() {
+        if let Err(error) = lease.consolidate_after_direct_write() {
             tracing::error!(%error, "cannot join packs; the next write tries again");
         }
         Ok(DirectWriteResult { is_new: is_new.get(), commit: commit.to_string() })

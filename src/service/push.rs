@@ -155,7 +155,7 @@ impl DirectWrites {
         if !lease.accept_push(permit, &pushed, from, to)? {
             return Err(branch_moved());
         }
-        if let Err(error) = lease.consolidate_packs() {
+        if let Err(error) = lease.consolidate_after_direct_write() {
             tracing::error!(%error, "cannot join packs; the next write tries again");
         }
         Ok(())

@@ -61,6 +61,11 @@ impl Batch {
         self
     }
 
+    /// Whether the batch changes a key of a column.
+    pub(super) fn changes_column(&self, column: Column) -> bool {
+        self.changes.iter().any(|change| change.column == column)
+    }
+
     /// Sets a key that is expected to be absent.
     pub fn put_if_absent(&mut self, column: Column, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> &mut Self {
         let key = key.into();

@@ -90,7 +90,8 @@ fn is_before_queue(key: &[u8], value: &[u8], oldest: &HashMap<NamespaceId, Messa
 impl Store {
     /// Records a commit. The write is buffered: after a loss of power the entries are queued again with the old head,
     /// and ingestion finds its own commit in git. The write is synced if `path_writes` is not empty, because the
-    /// entries that must not change these paths survive a loss of power.
+    /// entries that must not change these paths survive a loss of power. In a shared store it is always synced: a
+    /// fail-over of the database would take it back while the owner, which remembers it, continues.
     pub fn acknowledge(&self, done: &Acknowledgement<'_>) -> Result<()> {
         loop {
             match self.write_acknowledgement(done) {
@@ -125,6 +126,9 @@ impl Store {
         }
         self.change_terms(&mut batch.changes, id, done.terms)?;
         namespaces::put(&mut batch.changes, done.namespace)?;
+        if self.is_shared() {
+            return self.commit_synced(batch);
+        }
         self.commit(batch)?;
         if done.path_writes.is_empty() { Ok(()) } else { self.kv.sync_since(generation) }
     }

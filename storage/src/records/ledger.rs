@@ -7,7 +7,8 @@
 //! An object whose batch was not written belongs to nothing. [`Store::pack_objects`] tells which objects are in use.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,9 @@ struct PackRecord {
     /// Name of the objects without extension. `None` for a pack that is a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     object: Option<String>,
+    /// Whether the pack is being erased: its objects may be deleted already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_erased: bool,
 }
 
 /// The ledger of one namespace.
@@ -70,7 +74,11 @@ impl StoreLedger {
                 let content = fs::read(&new.pack).map_err(Error::io("read", &new.pack))?;
                 batch.changes.put(Column::PackBytes, self.pack_key(new.id), content);
             }
-            batch.changes.put(Column::Packs, self.pack_key(new.id), encode(&PackRecord { bytes, object })?);
+            batch.changes.put(
+                Column::Packs,
+                self.pack_key(new.id),
+                encode(&PackRecord { bytes, object, is_erased: false })?,
+            );
         }
         Ok(())
     }
@@ -97,6 +105,9 @@ impl StoreLedger {
     pub fn check_sizes(&self) -> Result<()> {
         for (key, value) in self.store.kv.scan(Column::Packs, &self.namespace.id.to_bytes(), None, usize::MAX)? {
             let record: PackRecord = decode(Column::Packs, &value)?;
+            if record.is_erased {
+                continue;
+            }
             let Some(object) = &record.object else {
                 let bytes = self.store.kv.get(Column::PackBytes, &key)?.unwrap_or_default();
                 if bytes.len() as u64 != record.bytes {
@@ -116,14 +127,18 @@ impl StoreLedger {
     fn download(&self, object: &str, to: &Path) -> Result<()> {
         let missing = || Error::corrupt("repository", format!("{object} is not in the bucket"));
         let bytes = self.bucket.size(object)?.ok_or_else(missing)?;
-        let mut content = Vec::new();
+        // A name that no reader of the folder takes for a pack.
+        let temporary = to.with_extension("download");
+        let mut file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
         let mut at = 0;
         while at < bytes {
             let end = bytes.min(at + RANGE_BYTES);
-            content.extend(self.bucket.get_range(object, at..end)?.ok_or_else(missing)?);
+            let range = self.bucket.get_range(object, at..end)?.ok_or_else(missing)?;
+            file.write_all(&range).map_err(Error::io("write", &temporary))?;
             at = end;
         }
-        replace(to, &content).map_err(Error::io("write", to))
+        file.sync_all().map_err(Error::io("write", &temporary))?;
+        fs::rename(&temporary, to).map_err(Error::io("write", to))
     }
 }
 
@@ -131,8 +146,12 @@ impl Ledger for StoreLedger {
     fn state(&self) -> Result<LedgerState> {
         let prefix = self.namespace.id.to_bytes();
         let mut packs = BTreeSet::new();
-        for (key, _) in self.store.kv.scan(Column::Packs, &prefix, None, usize::MAX)? {
+        for (key, value) in self.store.kv.scan(Column::Packs, &prefix, None, usize::MAX)? {
             let Some(id) = key.last_chunk() else { continue };
+            let record: PackRecord = decode(Column::Packs, &value)?;
+            if record.is_erased {
+                continue;
+            }
             packs.insert(PackId::from_bytes(*id));
         }
         let head = match self.store.kv.get(Column::Heads, &prefix)? {
@@ -176,12 +195,20 @@ impl Ledger for StoreLedger {
     }
 
     fn erase(&self, removed: &[PackId]) -> Result<()> {
+        // Nobody fetches a marked pack, so a node that ends after the deletion of an object leaves no damage. As long as
+        // the records are there, the erasure is repeated.
         let mut objects = Vec::new();
+        let mut marks = self.store.batch();
+        marks.require_live_key(self.namespace.clone());
         for id in removed {
-            let record: Option<PackRecord> = self.store.get_record(Column::Packs, &self.pack_key(*id))?;
-            objects.extend(record.and_then(|record| record.object));
+            let key = self.pack_key(*id);
+            let record: Option<PackRecord> = self.store.get_record(Column::Packs, &key)?;
+            let Some(record) = record else { continue };
+            objects.extend(record.object.clone());
+            marks.changes.put(Column::Packs, key.clone(), encode(&PackRecord { is_erased: true, ..record })?);
+            marks.changes.delete(Column::PackBytes, key);
         }
-        // The objects go first: as long as the records are there, the erasure is repeated.
+        self.store.commit_synced(marks)?;
         for object in objects {
             self.bucket.delete(&pack_object(&object))?;
             self.bucket.delete(&index_object(&object))?;

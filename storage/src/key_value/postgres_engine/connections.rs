@@ -16,6 +16,13 @@ use crate::error::{DiskTrouble, Error, Result};
 
 /// Connections of a process. Each costs the server a few megabytes.
 const CONNECTIONS_MAX: usize = 16;
+/// Connections for the sessions of nodes and for syncs.
+const SESSION_CONNECTIONS_MAX: usize = 2;
+/// Idle time after which a connection is probed, and the time between two probes, unless the URL says otherwise.
+const PROBE_IDLE: Duration = Duration::from_secs(5);
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// Probes without an answer after which a connection is lost.
+const PROBES: u32 = 3;
 /// Longest time to open a connection, unless the URL says otherwise.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// Longest time that sent bytes may stay without an acknowledgement, unless the URL says otherwise. A server that was
@@ -29,6 +36,8 @@ const HAS_TOKEN: &str = "SELECT 1 FROM cuebase_syncs WHERE process = $1 AND toke
 #[derive(Clone)]
 pub(super) struct Connections {
     pool: Pool,
+    /// Connections for the sessions of nodes, which must not wait for other calls.
+    session_pool: Pool,
     origin: Arc<RwLock<Origin>>,
 }
 
@@ -60,25 +69,28 @@ impl Connections {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(UNACKNOWLEDGED_MAX);
         }
+        config.keepalives_idle(PROBE_IDLE);
+        config.keepalives_interval(PROBE_INTERVAL);
+        config.keepalives_retries(PROBES);
         if config.get_application_name().is_none() {
             config.application_name("cuebase");
         }
         // With several hosts, only the primary accepts writes.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = match config.get_ssl_mode() {
-            SslMode::Disable => Manager::from_config(config, NoTls, recycling),
-            _ => Manager::from_config(config, MakeRustlsConnect::new(tls_settings()?), recycling),
-        };
-        let built = Pool::builder(manager).max_size(CONNECTIONS_MAX).build();
-        let pool = built.map_err(|error| Error::Engine { trouble: None, source: Box::new(error) })?;
+        let pool = self::pool(config.clone(), CONNECTIONS_MAX)?;
+        let session_pool = self::pool(config, SESSION_CONNECTIONS_MAX)?;
         let origin = Origin { process, token: String::new(), since: Instant::now() };
-        Ok(Self { pool, origin: Arc::new(RwLock::new(origin)) })
+        Ok(Self { pool, session_pool, origin: Arc::new(RwLock::new(origin)) })
+    }
+
+    /// The same connections, but those for the sessions of nodes.
+    pub(super) fn of_sessions(&self) -> Self {
+        Self { pool: self.session_pool.clone(), ..self.clone() }
     }
 
     /// Opens a connection for longer than a call, to whichever server accepts it.
     pub(super) async fn open(&self) -> Result<ClientWrapper> {
-        let client = self.pool.get().await.map_err(convert_pool)?;
+        let client = self.session_pool.get().await.map_err(convert_pool)?;
         Ok(Object::take(client))
     }
 
@@ -154,6 +166,17 @@ impl Drop for Lease {
             drop(Object::take(client));
         }
     }
+}
+
+/// A pool of connections. Opens none yet.
+fn pool(config: Config, size: usize) -> Result<Pool> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = match config.get_ssl_mode() {
+        SslMode::Disable => Manager::from_config(config, NoTls, recycling),
+        _ => Manager::from_config(config, MakeRustlsConnect::new(tls_settings()?), recycling),
+    };
+    let built = Pool::builder(manager).max_size(size).build();
+    built.map_err(|error| Error::Engine { trouble: None, source: Box::new(error) })
 }
 
 /// The error of a lease that is used after its end, which no code does.

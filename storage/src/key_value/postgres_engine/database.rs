@@ -1,10 +1,14 @@
 //! The open database: the calls of the interface.
 
+use std::future::Future;
 use std::path::Path;
+
+use tokio::time::Instant;
 
 use super::connections::Connections;
 use super::deadline::Deadline;
 use super::errors::convert;
+use super::outage::Outage;
 use super::read::Query;
 use super::sync::Syncs;
 use super::write::Transaction;
@@ -22,6 +26,7 @@ const SIZE: &str = "SELECT pg_total_relation_size('cuebase_kv')";
 /// The calls block the calling thread until the server answers, for at most ten seconds. They wait for a server that
 /// cannot be reached, as during a fail-over, and repeat reads, and writes whose commit was not sent.
 pub struct PostgresEngine {
+    outage: Outage,
     pub(super) threads: CallThreads,
     pub(super) connections: Connections,
     syncs: Syncs,
@@ -43,15 +48,30 @@ impl PostgresEngine {
         let threads = CallThreads::start("postgres", THREADS)?;
         let opened = connections.clone();
         let syncs = threads.call(async move { Syncs::start(&opened).await })?;
-        Ok(Self { threads, connections, syncs })
+        Ok(Self { outage: Outage::default(), threads, connections, syncs })
+    }
+
+    /// Runs a call, within the time that it may take, and takes note of its outcome.
+    fn call<T: Send + 'static, C: Future<Output = Result<T>> + Send + 'static>(
+        &self,
+        call: impl FnOnce(Deadline) -> C,
+    ) -> Result<T> {
+        let began = Instant::now();
+        let deadline = self.outage.deadline(began);
+        let call = call(deadline);
+        let outcome = self.threads.call(async move { deadline.limit(call).await });
+        self.outage.note(began, &outcome);
+        outcome
+    }
+
+    /// The connections for a call that reads or changes the sessions of nodes, or for another call.
+    fn connections_for(&self, is_of_session: bool) -> Connections {
+        if is_of_session { self.connections.of_sessions() } else { self.connections.clone() }
     }
 
     fn entries(&self, query: Query) -> Result<Vec<KeyValuePair>> {
-        let connections = self.connections.clone();
-        self.threads.call(async move {
-            let deadline = Deadline::of_call();
-            deadline.limit(query.entries(&connections, deadline)).await
-        })
+        let connections = self.connections_for(query.column() == Column::Nodes);
+        self.call(|deadline| async move { query.entries(&connections, deadline).await })
     }
 }
 
@@ -79,20 +99,14 @@ impl Engine for PostgresEngine {
     fn read_page(&self, column: Column, after: Option<&[u8]>) -> Result<Vec<KeyValuePair>> {
         let connections = self.connections.clone();
         let query = Query::forward(column, b"", after, None);
-        self.threads.call(async move {
-            let deadline = Deadline::of_call();
-            deadline.limit(query.page(&connections, deadline)).await
-        })
+        self.call(|deadline| async move { query.page(&connections, deadline).await })
     }
 
     /// A batch whose commit was not answered may have been applied, in whole.
     fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
         let transaction = Transaction::new(batch, durability);
-        let connections = self.connections.clone();
-        self.threads.call(async move {
-            let deadline = Deadline::of_call();
-            deadline.limit(transaction.run(&connections, deadline)).await
-        })
+        let connections = self.connections_for(batch.changes_column(Column::Nodes));
+        self.call(|deadline| async move { transaction.run(&connections, deadline).await })
     }
 
     fn sync(&self) -> Result<()> {
@@ -101,7 +115,7 @@ impl Engine for PostgresEngine {
 
     fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
         let syncs = self.syncs.clone();
-        self.threads.call(async move { Deadline::of_call().limit(syncs.sync(generation)).await })
+        self.call(|_| async move { syncs.sync(generation).await })
     }
 
     fn generation(&self) -> OpenGeneration {
@@ -110,7 +124,7 @@ impl Engine for PostgresEngine {
             return self.syncs.last_generation();
         }
         let syncs = self.syncs.clone();
-        let opened = self.threads.call(async move { Deadline::of_call().limit(syncs.generation()).await });
+        let opened = self.call(|_| async move { syncs.generation().await });
         // If the connection cannot be opened, the caller's writes fail too.
         opened.unwrap_or_else(|_| self.syncs.last_generation())
     }
@@ -118,7 +132,7 @@ impl Engine for PostgresEngine {
     /// The size of the table. The server reports nothing about its memory and its upkeep here.
     fn stats(&self) -> EngineStats {
         let connections = self.connections.clone();
-        let measured = self.threads.call(async move { Deadline::of_call().limit(table_bytes(&connections)).await });
+        let measured = self.call(|_| async move { table_bytes(&connections).await });
         EngineStats { disk_bytes: measured.unwrap_or(0), memory_bytes: 0, compactions_pending: 0 }
     }
 

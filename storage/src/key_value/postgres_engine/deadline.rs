@@ -8,7 +8,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::error::{DiskTrouble, Error, Result};
 
 /// Longest time that a call takes. A fail-over to a standby takes a few seconds.
-const CALL_MAX: Duration = Duration::from_secs(10);
+pub(super) const CALL_MAX: Duration = Duration::from_secs(10);
+/// Time of a call while the server has not answered for longer than [`CALL_MAX`].
+const TRIAL_MAX: Duration = Duration::from_secs(2);
 /// Pause before a repetition.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -22,12 +24,26 @@ impl Deadline {
         Self(Instant::now() + CALL_MAX)
     }
 
+    /// The deadline of a call that begins at a time, if the server does not answer since another time.
+    pub(super) fn of_outage(now: Instant, since: Option<Instant>) -> Self {
+        match since {
+            None => Self(now + CALL_MAX),
+            Some(since) => Self((since + CALL_MAX).max(now + TRIAL_MAX).min(now + CALL_MAX)),
+        }
+    }
+
+    /// The time from a moment to the deadline.
+    #[cfg(test)]
+    pub(super) fn left(self, now: Instant) -> Duration {
+        self.0.saturating_duration_since(now)
+    }
+
     /// Waits for a call until the deadline.
     pub(super) async fn limit<T>(self, call: impl Future<Output = Result<T>>) -> Result<T> {
         match timeout_at(self.0, call).await {
             Ok(result) => result,
             Err(_) => {
-                let source = format!("the database did not answer within {} seconds", CALL_MAX.as_secs()).into();
+                let source = "the database did not answer in time".into();
                 Err(Error::Engine { trouble: Some(DiskTrouble::Unreachable), source })
             }
         }

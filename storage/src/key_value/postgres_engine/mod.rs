@@ -13,6 +13,7 @@ mod database;
 mod deadline;
 mod errors;
 mod facts;
+mod outage;
 mod read;
 mod schema;
 mod sync;

@@ -35,6 +35,11 @@ pub(super) struct Query {
 }
 
 impl Query {
+    /// The column of the keys.
+    pub(super) fn column(&self) -> Column {
+        self.column
+    }
+
     /// The entry of a key.
     pub(super) fn get(column: Column, key: &[u8]) -> Self {
         Self { statement: GET, column, keys: vec![key.to_vec()], limit: None }
