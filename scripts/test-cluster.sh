@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 install_services
 # The other tests of the campaign need root, network namespaces and minutes: see tests/cluster/README.md.
 (cd tests/cluster && PYTHONDONTWRITEBYTECODE=1 "$tools/bin/python" -m pytest -q -p no:cacheprovider test_checker.py \
-    test_final_state.py test_unavailability.py)
+    test_exit_code.py test_final_state.py test_unavailability.py)
 # Built before the services start, so that a failed build leaves none.
 cargo test --release --locked --workspace --lib --no-run
 

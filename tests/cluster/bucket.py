@@ -26,7 +26,10 @@ NAME = "cuebase-test"
 REGION = "us-east-1"
 ACCESS_KEY = "of-a-test"
 SECRET_KEY = "secret-of-a-test"
-PORT = 8333
+#: Ports of the parts of the server, to which the number of the run is added: SeaweedFS connects its parts by sockets
+#: `/tmp/seaweedfs-*-PORT.sock`, which servers in other network namespaces with the same ports would share.
+_PORT = 20_300
+_PARTS = {"master.port": 20_000, "volume.port": 20_100, "filer.port": 20_200}
 _TIMEOUT = 10.0
 
 
@@ -83,6 +86,8 @@ class Bucket:
             "s3.port.iceberg": 0,
             "s3.port.lance": 0,
         }
+        for name, first in _PARTS.items():
+            options[name] = first + network.run_number
         command = [_binary(), "server", "-filer", "-s3", *(f"-{key}={value}" for key, value in options.items())]
         environment = {**os.environ, "GOMEMLIMIT": "256MiB"}
         self._process = Process(network.inside(host, command), folder / "weed.log", environment)

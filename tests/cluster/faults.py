@@ -70,15 +70,26 @@ def possible_kinds(storage: Storage, nodes: int) -> list[FaultKind]:
 
 
 def schedule(seed: int, count: int, nodes: int, kinds: Sequence[FaultKind]) -> list[Planned]:
-    """Returns faults in which every kind comes equally often, in a random order."""
+    """Returns faults in which every kind comes equally often, in a random order. Of several nodes, each fault hits
+    another one than the fault before: a node that has just recovered owns few namespaces.
+    """
     choice = random.Random(seed)
     planned: list[Planned] = []
+    last_hit = 0
     while len(planned) < count:
         for kind in choice.sample(list(kinds), len(kinds)):
             delay, jitter = choice.choice(_DELAYS_MS)
-            node, keep = choice.randint(1, nodes), choice.uniform(*_KEEP_SECONDS)
+            node, keep = _another_node(choice, nodes, last_hit), choice.uniform(*_KEEP_SECONDS)
             planned.append(Planned(kind, node, round(keep, 2), delay, jitter))
+            if kind is not FaultKind.FAIL_OVER:
+                last_hit = node
     return planned[:count]
+
+
+def _another_node(choice: random.Random, nodes: int, last_hit: int) -> int:
+    """Returns the number of a random node, which is not that of the last fault if there are others."""
+    others = [number for number in range(1, nodes + 1) if number != last_hit]
+    return choice.choice(others) if others else last_hit
 
 
 class Injector:

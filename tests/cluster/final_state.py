@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -24,6 +25,10 @@ TIERS = ("facts/", "incidents/", "rules/", "skills/")
 METERS = ("writes", "reads")
 #: Time without a change after which the meters are final, seconds.
 _USAGE_SETTLED = 2.0
+#: Statuses of writes that are not processed.
+_UNFINISHED = frozenset({"queued", "ingesting", "retrying"})
+#: How often a namespace is read if it changes meanwhile.
+_READINGS = 5
 #: Time for the queue to be processed after the last fault, seconds.
 _PATIENCE = 300.0
 _FORMAT = "%x01%H %P%x02%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"
@@ -63,6 +68,11 @@ class Space:
     #: What was wrong with the clone; empty if nothing was.
     damage: str = ""
 
+    @property
+    def last_commit(self) -> str | None:
+        """The id of the newest commit, if there is one."""
+        return self.commits[-1].id if self.commits else None
+
 
 @dataclass
 class FinalState:
@@ -100,13 +110,10 @@ def collect(
     state = FinalState()
     for account, api in apis.items():
         wait_for(f"the queue of {account} to be empty", partial(_is_idle, api), _PATIENCE)
-        state.writes[account] = _statuses(api)
-        heads = {listed["name"]: listed["head"] for listed in api.get("/v1/namespaces")["namespaces"]}
         for namespace in namespaces:
-            space = _cloned(api, namespace, folder / f"{account}-{namespace}.git")
-            space.memories = _memories(api, namespace)
-            space.head = heads.get(namespace)
-            state.spaces[f"{account}/{namespace}"] = space
+            repository = folder / f"{account}-{namespace}.git"
+            state.spaces[f"{account}/{namespace}"] = _unchanged_space(api, namespace, repository)
+        state.writes[account] = _statuses(api)
         before, usage = usage_before[account], _settled_usage(api)
         if usage["period"] == before["period"]:
             state.usage[account] = {name: usage["used"][name] - before["used"][name] for name in METERS}
@@ -114,8 +121,40 @@ def collect(
 
 
 def _is_idle(api: Api) -> bool:
+    """Returns whether no write waits: in the queue of a node, or in a namespace that no node has claimed yet."""
     response = api.request("GET", "/v1/queue", 10.0)
-    return response.status == 200 and response.body["waiting"] == 0
+    if response.status != 200 or response.body["waiting"] != 0:
+        return False
+    try:
+        return not _UNFINISHED.intersection(_statuses(api).values())
+    except RuntimeError:
+        # The namespace of a write may be without an owner for a moment.
+        return False
+
+
+def _unchanged_space(api: Api, namespace: str, repository: Path) -> Space:
+    """Reads a namespace while nothing changes it. A request without an answer may still have its effect, for example if
+    it was on its way through a link that was cut.
+    """
+    head = _head(api, namespace)
+    for _ in range(_READINGS):
+        shutil.rmtree(repository, ignore_errors=True)
+        space = _cloned(api, namespace, repository)
+        space.memories = _memories(api, namespace)
+        before, head = head, _head(api, namespace)
+        space.head = head
+        if head == before and head == space.last_commit:
+            break
+    return space
+
+
+def _head(api: Api, namespace: str) -> str | None:
+    """Returns the recorded head of a namespace."""
+    for listed in api.get("/v1/namespaces")["namespaces"]:
+        if listed["name"] == namespace:
+            head: str | None = listed["head"]
+            return head
+    return None
 
 
 def _settled_usage(api: Api) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Network:
 
     def __init__(self, run_number: int = 0) -> None:
         assert 0 <= run_number < 100, "the number of a run is between 0 and 99"
+        self.run_number = run_number
         self._prefix = f"cbt{run_number}-"
         self._subnet = f"10.77.{run_number}"
         self._hub = self._prefix + "hub"

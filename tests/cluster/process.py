@@ -32,10 +32,17 @@ def wait_for(condition: str, is_reached: Callable[[], bool], patience: float = P
     return time.monotonic() - began
 
 
-def run(command: Sequence[object], patience: float = PATIENCE, text: str = "") -> str:
+def run(
+    command: Sequence[object],
+    patience: float = PATIENCE,
+    text: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """Runs a command to its end and returns its standard output. Raises `RuntimeError` if it fails."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=patience, check=False)
+    done = subprocess.run(
+        words, input=text, env=environment, capture_output=True, text=True, timeout=patience, check=False
+    )
     if done.returncode != 0:
         raise RuntimeError(f"exit status {done.returncode} of {' '.join(words)}: {done.stderr.strip()}")
     return done.stdout

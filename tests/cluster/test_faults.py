@@ -36,6 +36,14 @@ def test_a_schedule_has_every_kind_equally_often_and_follows_from_the_seed() -> 
     assert {fault.node for fault in planned} == {1, 2, 3}
 
 
+def test_no_node_is_hit_twice_in_a_row() -> None:
+    for nodes in (2, 3):
+        planned = schedule(5, 40, nodes, list(FaultKind))
+        hit = [fault.node for fault in planned if fault.kind is not FaultKind.FAIL_OVER]
+        assert all(one != other for one, other in zip(hit[:-1], hit[1:], strict=True))
+    assert {fault.node for fault in schedule(5, 6, 1, [FaultKind.KILL])} == {1}
+
+
 def test_a_cluster_has_the_faults_that_it_can_have() -> None:
     assert possible_kinds(Storage.LOCAL, 1) == [FaultKind.KILL, FaultKind.RESTART, FaultKind.STOP]
     assert set(FaultKind) - set(possible_kinds(Storage.CLUSTER, 1)) == {FaultKind.CUT_PEERS}

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
-from final_state import Change, read_repository
+import final_state
+import pytest
+from api import Response
+from final_state import Change, Commit, Space, collect, read_repository
+from history import Outcome
 
 
 def git(folder: Path, *words: str) -> str:
@@ -48,3 +53,62 @@ def test_a_branch_is_read_with_messages_tokens_and_removals(tmp_path: Path) -> N
 def test_an_empty_repository_has_no_commit(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--bare")
     assert read_repository(tmp_path).commits == []
+
+
+class Server:
+    """Answers like an API with one namespace, whose commits arrive with the clones, and one write."""
+
+    def __init__(self, clones: list[list[str]], statuses: list[str]) -> None:
+        self._clones = clones
+        self._statuses = statuses
+        self.head = clones[0][-1]
+        self.clones = 0
+
+    def clone(self, api: object, namespace: str, repository: Path) -> Space:
+        """Stands for a clone; then the next commits arrive."""
+        ids = self._clones[self.clones]
+        self.clones += 1
+        self.head = self._clones[min(self.clones, len(self._clones) - 1)][-1]
+        return Space(commits=[Commit(id, (), "", ()) for id in ids])
+
+    def request(self, method: str, path: str, timeout: float) -> Response:
+        return Response(200, Outcome.OK, {"waiting": 0})
+
+    def get(self, path: str, query: object = None) -> dict[str, Any]:
+        if path == "/v1/writes":
+            status = self._statuses.pop(0) if len(self._statuses) > 1 else self._statuses[0]
+            return {"writes": [{"id": "w1", "status": status}], "next": None}
+        if path == "/v1/namespaces":
+            return {"namespaces": [{"name": "alpha", "head": self.head}]}
+        if path == "/v1/memories":
+            return {"memories": [], "total": 0}
+        return {"period": "2026-11", "used": {"writes": 1, "reads": 0}}
+
+
+def state_of(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> final_state.FinalState:
+    """Collects the state of a server."""
+    monkeypatch.setattr(final_state, "_cloned", server.clone)
+    monkeypatch.setattr(final_state, "_USAGE_SETTLED", 0.0)
+    return collect({"first": server}, ("alpha",), {"first": server.get("/v1/usage")}, folder)  # type: ignore[dict-item]
+
+
+def test_a_namespace_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server([["c1"], ["c1", "c2"]], ["ingested"])
+    space = state_of(server, tmp_path, monkeypatch).spaces["first/alpha"]
+    assert (space.head, space.last_commit, server.clones) == ("c2", "c2", 2)
+
+
+def test_a_head_that_stays_behind_its_branch_is_kept_for_the_checker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server([["c1"]] * 9, ["ingested"])
+    monkeypatch.setattr(final_state, "_head", lambda api, namespace: "c0")
+    space = state_of(server, tmp_path, monkeypatch).spaces["first/alpha"]
+    assert (space.head, space.last_commit) == ("c0", "c1")
+
+
+def test_writes_that_no_queue_has_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server([["c1"]] * 2, ["queued", "retrying", "ingesting", "ingested"])
+    assert state_of(server, tmp_path, monkeypatch).writes == {"first": {"w1": "ingested"}}

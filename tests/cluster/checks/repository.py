@@ -43,9 +43,9 @@ def _check_line(name: str, space: Space) -> list[Violation]:
             message = f"commit {position} has the parents {list(commit.parents)}, expected {list(before)}"
             found.append(Violation(FORK, name, message))
         before = (commit.id,)
-    last = space.commits[-1].id if space.commits else None
-    if space.head != last:
-        found.append(Violation(STATE, name, f"the recorded head is {space.head}, the branch ends at {last}"))
+    if space.head != space.last_commit:
+        message = f"the recorded head is {space.head}, the branch ends at {space.last_commit}"
+        found.append(Violation(STATE, name, message))
     return found
 
 

@@ -24,6 +24,7 @@ mod session;
 mod watch;
 
 pub use claims::{Claim, ClaimMark, OwnerClaim, PreparedClaim};
+pub use fences::FENCED;
 pub use node::NodeRecord;
 pub use node_id::NodeId;
 pub use session::NodeSession;

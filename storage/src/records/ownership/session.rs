@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::fences::FENCED;
 use super::node::NodeRecord;
 use super::node_id::NodeId;
 use super::{SESSION_MARGIN, SESSION_TTL};
@@ -73,7 +74,13 @@ impl NodeSession {
     /// How long the node may still read what it owns, from a time on, unless it renews the session. Zero after the end.
     pub fn reads_left(&self, now: Instant) -> Duration {
         let reads = self.reads.lock();
-        if reads.is_over { Duration::ZERO } else { reads.end.saturating_duration_since(now) }
+        if reads.is_over {
+            return Duration::ZERO;
+        }
+        if !FENCED {
+            return SESSION_TTL;
+        }
+        reads.end.saturating_duration_since(now)
     }
 
     /// Renews the session. `now` is a time before the call. The renewal is synced: one that a fail-over of the database
