@@ -48,7 +48,7 @@ pub use claim::{AskedClaims, AskedKind, AskedPeriod, Claim, ClaimKind, Currency}
 pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
 pub use head::Head;
-pub use index::{Change, Index, IndexSettings, Snapshot, ValidityState};
+pub use index::{Change, Index, IndexFile, IndexFiles, IndexSettings, STATE_FILE, Snapshot, ValidityState};
 pub use listing::{Listed, ListedPage, Listing, ListingOrder};
 pub use memory::{Cue, Memory, Millis, Relation, Validity};
 pub use metadata::{Comparison, Condition, MetadataValue, NumberBound};

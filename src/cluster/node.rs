@@ -1,6 +1,6 @@
 //! This process as a node: its session, its claims, and what it knows of other nodes.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use cuebase_storage::error::DiskTrouble;
@@ -19,8 +19,12 @@ use crate::namespace::backlog::Backlog;
 use crate::namespace::ids::Ids;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
+use crate::namespace::snapshot_state::UploadReason;
 use crate::queue::dispatch::Queue;
 
+/// Time for the last snapshots of indexes before this process gives its namespaces up. What is not stored by then is
+/// computed again by the next owner.
+const LAST_UPLOADS_MAX: Duration = Duration::from_secs(10);
 /// Locks of claims. Claims of namespaces that share one wait for each other.
 const CLAIM_LOCKS: usize = 64;
 
@@ -260,6 +264,28 @@ impl Node {
             }
         }
         Ok(())
+    }
+
+    /// Stores the last snapshots of the indexes of owned namespaces, for a bounded time. The session must be renewed
+    /// meanwhile, because an owner records them.
+    pub(super) fn upload_last_snapshots(&self) {
+        if self.session().is_none() {
+            return;
+        }
+        let namespaces = Arc::clone(&self.parts.namespaces);
+        let (finished, wait) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("last-snapshots".into());
+        // Not joined: an upload that takes longer ends without effect, as its namespace is released.
+        let started = thread.spawn(move || {
+            // Failures are logged.
+            let _ = namespaces.upload_snapshots(UploadReason::Release);
+            let _ = finished.send(());
+        });
+        if let Err(error) = started {
+            tracing::warn!(%error, "the last index snapshots could not be stored");
+        } else if wait.recv_timeout(LAST_UPLOADS_MAX).is_err() {
+            tracing::info!("not all index snapshots could be stored in time; the next owners compute what is missing");
+        }
     }
 
     /// Gives up all namespaces in the records too, and ends the session.

@@ -157,6 +157,7 @@ impl Ownership {
     /// Gives up all namespaces and ends the session, so that other nodes need not wait. Jobs and requests have ended.
     pub fn leave(&self) {
         if let Mode::Shared { node, keeper } = &self.mode {
+            node.upload_last_snapshots();
             keeper.stop();
             node.leave();
         }

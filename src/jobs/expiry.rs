@@ -8,6 +8,7 @@ use cuebase_storage::Store;
 use super::components::{JobComponents, JobParts};
 use super::job::{Job, JobName};
 use super::orphan_packs::remove_orphan_packs;
+use super::orphan_snapshots::remove_orphan_snapshots;
 use super::stop::{StopSignal, Wake};
 use crate::clock::Clock;
 use crate::error::Result;
@@ -73,15 +74,18 @@ impl Expiry {
         }
         if is_first {
             self.media.sweep()?;
-            self.remove_orphan_packs()?;
+            self.remove_orphans()?;
         }
         self.drop_unused_vectors()
     }
 
-    fn remove_orphan_packs(&self) -> Result<()> {
+    /// Removes the objects of packs and of index snapshots that no record names.
+    fn remove_orphans(&self) -> Result<()> {
         if let RepositoryHome::Records(bucket) = self.directory.repositories() {
             let removed = remove_orphan_packs(&self.store, bucket, self.clock.now_ms())?;
             tracing::debug!(removed, "packs without a record were removed from the bucket");
+            let removed = remove_orphan_snapshots(&self.store, bucket, self.clock.now_ms())?;
+            tracing::debug!(removed, "parts of index snapshots without a record were removed from the bucket");
         }
         Ok(())
     }

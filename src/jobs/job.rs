@@ -24,6 +24,8 @@ pub enum JobName {
     Settlement,
     /// Records the number of model calls and the running time.
     CallNotes,
+    /// Stores copies of indexes in the bucket that nodes share.
+    IndexSnapshots,
 }
 
 impl JobName {

@@ -8,17 +8,20 @@
 //!   both kinds of extraction share;
 //! - `reembedding.rs` computes missing vectors;
 //! - `sweeping.rs` runs every minute, `expiry.rs` and `settlement.rs` every hour;
-//! - `call_notes.rs` records counters that are kept in memory.
+//! - `call_notes.rs` records counters that are kept in memory;
+//! - `index_snapshots.rs` stores copies of indexes in the bucket, if several nodes share one.
 
 mod attempt;
 mod call_notes;
 mod components;
 mod erasure;
 mod expiry;
+mod index_snapshots;
 mod ingestion;
 mod ingestion_shared;
 mod job;
 mod orphan_packs;
+mod orphan_snapshots;
 mod outage;
 mod reembedding;
 mod reextraction;
@@ -36,6 +39,7 @@ use parking_lot::Mutex;
 use self::call_notes::CallNotes;
 pub use self::components::{JobComponents, JobParts, JobSettings};
 use self::expiry::Expiry;
+use self::index_snapshots::IndexSnapshots;
 use self::ingestion::IngestionWorker;
 use self::ingestion_shared::Ingestion;
 pub use self::job::{AtStop, Job, JobName, Retry};
@@ -45,6 +49,7 @@ pub use self::status::{JobState, JobStatus};
 pub use self::stop::{StopSignal, Wake};
 pub use self::supervisor::Supervisor;
 use self::sweeping::Sweep;
+use crate::namespace::repository_home::RepositoryHome;
 
 /// The jobs of a service and the queue that they work on.
 pub struct Jobs {
@@ -105,6 +110,9 @@ impl Jobs {
         jobs.push(Box::new(Expiry::new(components, parts)));
         jobs.push(Box::new(Settlement::new(components, parts)));
         jobs.push(Box::new(CallNotes::new(components, parts)));
+        if matches!(parts.directory.repositories(), RepositoryHome::Records(_)) {
+            jobs.push(Box::new(IndexSnapshots::new(components)));
+        }
         jobs
     }
 }

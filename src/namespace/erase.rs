@@ -2,8 +2,8 @@
 //!
 //! Both parts run under the writer lock, as two attempts of one queued write. [`Namespace::erase`] selects, rewrites
 //! the history and changes the records. [`Namespace::remove_erased`] removes what still holds the text: the former
-//! index and the files of the former history. `storage/src/records/erase.rs` has the order of the steps on disk,
-//! `erasure_plan.rs` decides what is selected, and `erasure_recovery.rs` continues after a crash.
+//! index, its snapshots in the bucket, and the files of the former history. `storage/src/records/erase.rs` has the order
+//! of the steps on disk, `erasure_plan.rs` decides what is selected, and `erasure_recovery.rs` continues after a crash.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,8 @@ use jiff::Timestamp;
 
 use super::erasure_plan::ErasureScope;
 use super::erasure_recovery::complete_interrupted;
-use super::open::Namespace;
+use super::open::{Namespace, index_folders};
+use super::snapshot_state::SnapshotState;
 use super::sync;
 use super::write::WriteSource;
 use super::writer_state::WriterState;
@@ -28,6 +29,8 @@ impl Namespace {
     ///
     /// What was written to an erased path after the erasure was accepted is erased too.
     pub fn erase(&self, entry: &QueueEntry, selection: &ErasureSelection, now: Timestamp) -> Result<()> {
+        // Taken before the writer lock, for the removal below.
+        let mut snapshot_state = self.snapshot_state.lock();
         let mut writer = self.writer.lock();
         self.require_open()?;
         self.recover(&mut writer)?;
@@ -39,8 +42,9 @@ impl Namespace {
         }
         if matches!(store.erasure(self.id)?, Some(ErasureRecord::Applied { .. })) {
             // Of an erasure whose second part failed. Its list of files must not be lost.
-            self.remove_former(&mut writer)?;
+            self.remove_former(&mut writer, &mut snapshot_state)?;
         }
+        drop(snapshot_state);
         let planned = self.plan_erasure(&writer, entry, selection)?;
         let record = ErasureRecord::Planned(Box::new(planned.clone()));
         store.put_erasure(&writer.record, &record)?;
@@ -92,17 +96,20 @@ impl Namespace {
     /// Removes the index and the files of the repository that still hold erased text, and serves a new index. Can be
     /// repeated.
     pub fn remove_erased(&self) -> Result<()> {
+        // An upload that is in progress has the former index.
+        let mut snapshot_state = self.snapshot_state.lock();
         let mut writer = self.writer.lock();
         self.require_open()?;
         self.recover(&mut writer)?;
-        self.remove_former(&mut writer)
+        self.remove_former(&mut writer, &mut snapshot_state)
     }
 
-    fn remove_former(&self, writer: &mut WriterState) -> Result<()> {
+    fn remove_former(&self, writer: &mut WriterState, snapshot_state: &mut SnapshotState) -> Result<()> {
         // An index that is being built for another model has the former texts. Its job notices the new number and
         // begins again.
         self.erasures.fetch_add(1, Ordering::SeqCst);
-        for folder in [sync::next_folder(&self.index_folder), sync::former_folder(&self.index_folder)] {
+        let [_, others @ ..] = index_folders(&self.index_folder);
+        for folder in others {
             if folder.exists() {
                 std::fs::remove_dir_all(&folder)?;
             }
@@ -112,6 +119,7 @@ impl Namespace {
         // Readers of the former index continue to read the files that they have open.
         sync::rebuild_served(&mut change.index, &self.repository, head, self.id, &self.context.models)?;
         change.complete();
+        self.remove_snapshots(snapshot_state)?;
         if let Some(ErasureRecord::Applied { former_files }) = self.context.store.erasure(self.id)? {
             self.repository.remove_former_files(&former_files)?;
             self.context.store.finish_erasure(&self.key())?;

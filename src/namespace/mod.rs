@@ -7,7 +7,7 @@
 //! Start with [`open`], one open namespace, and [`mod@write`], its write path. [`registry`] keeps some namespaces open.
 //! [`sync`] and [`recover`] update index and vocabulary to git's head after a crash, a failed change or a push.
 //! [`reembed`] computes missing vectors, and [`backlog`] lists the namespaces that need it. `erase` erases text for
-//! good.
+//! good. In a cluster, [`snapshot_state`] and its neighbours keep copies of indexes in the bucket.
 
 pub mod backlog;
 pub mod context;
@@ -34,6 +34,12 @@ mod erasure_recovery;
 mod foreign_copies;
 mod recover;
 mod reembed;
+mod snapshot_download;
+pub mod snapshot_state;
+mod snapshot_upload;
 pub mod sync;
 mod threads;
 mod writer_state;
+
+#[cfg(test)]
+mod snapshot_tests;

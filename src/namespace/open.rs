@@ -22,6 +22,8 @@ use super::context::NamespaceContext;
 use super::end::{End, EndState};
 use super::erasure_recovery::complete_interrupted;
 use super::heads;
+use super::snapshot_download::{IndexPlace, bucket_copy, fetch_snapshot};
+use super::snapshot_state::SnapshotState;
 use super::sync;
 use super::writer_state::WriterState;
 use crate::error::{Error, Result};
@@ -55,6 +57,8 @@ pub struct Namespace {
     /// Number of erasures since the namespace was opened. An index that was begun before one must not be used.
     pub(super) erasures: AtomicU64,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
+    /// What of the index is in the bucket. Taken before the writer lock.
+    pub(super) snapshot_state: Mutex<SnapshotState>,
     pub(super) vocabulary: ArcSwap<Vocabulary>,
     pub(super) writer: Mutex<WriterState>,
 }
@@ -75,7 +79,11 @@ impl Namespace {
         let repository = sync::open_repository(&context, repository_path, &record)?;
         let git = repository.writer()?;
         let unacknowledged = sync::unacknowledged(&repository, git.head(), &record)?;
+        let place =
+            IndexPlace { namespace: record.id, folder: index_folder, repository: &repository, head: git.head() };
+        let stored_state = fetch_snapshot(&context, &place);
         let index = sync::open_index(index_folder, &repository, git.head(), record.id, &context.models)?;
+        let bucket_copy = bucket_copy(index_folder, stored_state.as_deref());
         if !heads::is_recorded(&record, &index) {
             // The recorded head stays, because it determines which messages are not acknowledged.
             let terms = sync::term_changes(&repository, record.head, git.head())?;
@@ -83,6 +91,8 @@ impl Namespace {
         }
         let vocabulary = sync::vocabulary(&context.store, record.id)?;
         let has_path_writes = context.store.has_path_writes(record.id)?;
+        let snapshot = index.published();
+        let snapshot_state = SnapshotState::opened(&snapshot.load_full(), bucket_copy);
         let namespace = Self {
             account: record.account.clone(),
             name: record.name.clone(),
@@ -92,7 +102,8 @@ impl Namespace {
             index_folder: index_folder.to_path_buf(),
             end: EndState::default(),
             erasures: AtomicU64::new(0),
-            snapshot: index.published(),
+            snapshot,
+            snapshot_state: Mutex::new(snapshot_state),
             vocabulary: ArcSwap::from_pointee(vocabulary),
             writer: Mutex::new(WriterState::new(git, index, record, unacknowledged, has_path_writes)),
         };
@@ -284,7 +295,8 @@ impl Namespace {
     }
 }
 
-/// The folders that an index can have: its own, that of its successor, and that of its predecessor.
-pub(super) fn index_folders(folder: &Path) -> [PathBuf; 3] {
-    [folder.to_path_buf(), sync::next_folder(folder), sync::former_folder(folder)]
+/// The folders that an index can have: its own, that of its successor, that of its predecessor, and that of a snapshot.
+pub(super) fn index_folders(folder: &Path) -> [PathBuf; 4] {
+    let (next, former) = (sync::next_folder(folder), sync::former_folder(folder));
+    [folder.to_path_buf(), next, former, sync::download_folder(folder)]
 }

@@ -23,6 +23,7 @@ use super::erasure_reports::ErasureReports;
 use super::foreign_copies::discard_others;
 use super::open::{Namespace, index_folders};
 use super::repository_home::RepositoryHome;
+use super::snapshot_state::UploadReason;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -264,6 +265,42 @@ impl Namespaces {
             remove(&folder)?;
         }
         Ok(())
+    }
+
+    /// Stores the snapshots of indexes that are due, of the open namespaces. Does nothing if the data directory has the
+    /// only copies. A failure in one namespace does not stop the others.
+    ///
+    /// # Errors
+    ///
+    /// The last failure. All are logged.
+    pub fn upload_snapshots(&self, reason: UploadReason) -> Result<()> {
+        if self.context.repositories.is_disk() {
+            return Ok(());
+        }
+        let keys: Vec<NamespaceKey> = self.open.lock().iter().map(|(key, _)| key.clone()).collect();
+        let mut result = Ok(());
+        for key in keys {
+            // Held, so that the namespace stays open and cannot be opened a second time.
+            let Some(slot) = self.open_slot(key.id) else { continue };
+            // A slot that is locked is being opened.
+            let opened = slot.namespace.try_lock().and_then(|namespace| namespace.clone());
+            let Some(namespace) = opened else { continue };
+            match namespace.upload_snapshot(reason) {
+                Ok(true) => tracing::debug!(namespace = %key.id, "an index snapshot was stored"),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(account = %key.account, namespace = %key.name, %error, "an index snapshot could not be stored");
+                    result = Err(error);
+                }
+            }
+        }
+        result
+    }
+
+    fn open_slot(&self, id: NamespaceId) -> Option<Arc<NamespaceSlot>> {
+        let open = self.open.lock();
+        let (_, slot) = open.iter().find(|(key, _)| key.id == id)?;
+        Some(Arc::clone(slot))
     }
 
     /// The number of open namespaces.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuebase_storage::bucket::Bucket;
 use cuebase_storage::git::Repository;
-use cuebase_storage::records::StoreLedger;
+use cuebase_storage::records::{IndexSnapshotRecord, StoreLedger};
 use cuebase_storage::{NamespaceId, NamespaceKey, Store};
 
 use crate::error::Result;
@@ -49,11 +49,19 @@ impl RepositoryHome {
         }
     }
 
-    /// Removes the packs of a deleted namespace from the bucket. Those on the disk are removed with its folder.
+    /// Removes the packs and the snapshots of the index of a deleted namespace from the bucket. What is on the disk is
+    /// removed with its folders.
     pub(super) fn remove(&self, namespace: NamespaceId) -> Result<()> {
+        let Some(bucket) = self.bucket() else { return Ok(()) };
+        bucket.delete_all(&format!("packs/{namespace}/"))?;
+        Ok(bucket.delete_all(&IndexSnapshotRecord::directory(namespace))?)
+    }
+
+    /// The bucket. `None` if the data directory has the only copy.
+    pub(super) fn bucket(&self) -> Option<&Arc<Bucket>> {
         match self {
-            Self::Disk => Ok(()),
-            Self::Records(bucket) => Ok(bucket.delete_all(&format!("packs/{namespace}/"))?),
+            Self::Disk => None,
+            Self::Records(bucket) => Some(bucket),
         }
     }
 

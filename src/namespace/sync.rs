@@ -174,6 +174,11 @@ pub(super) fn former_folder(folder: &Path) -> PathBuf {
     with_ending(folder, ".former")
 }
 
+/// The folder into which a snapshot of the index is downloaded before it is moved to its place.
+pub(super) fn download_folder(folder: &Path) -> PathBuf {
+    with_ending(folder, ".download")
+}
+
 /// A folder in the same directory, with a suffix to its name.
 fn with_ending(folder: &Path, ending: &str) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();

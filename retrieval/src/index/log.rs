@@ -21,6 +21,11 @@ use super::entry::ChangeEntry;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
+/// Name of the file of frames in the folder of an index.
+pub(crate) const MEMORIES_FILE: &str = "memories.log";
+/// Name of the file of rows.
+pub(crate) const VECTORS_FILE: &str = "vectors.log";
+
 const FRAME_HEADER_BYTES: usize = 12;
 
 /// A byte range of a log, and the CRC-32 of the bytes.

@@ -11,7 +11,7 @@
 //!
 //! A change takes effect when `state` is replaced: the next open truncates both logs to the lengths in `state`. Nothing
 //! is synced, because all of it is derived from git. Every byte is under a checksum, and an inconsistency is reported
-//! as [`Error::Damaged`](crate::Error::Damaged). The remedy is a rebuild.
+//! as [`Error::Damaged`](crate::Error::Damaged). The remedy is a rebuild. [`Index::files`] lists the files for a copy.
 //!
 //! In memory an index is the [`table`] of documents, the [`cue_table`] of the cues' vectors, and the [`graph`] of
 //! relations. The memories stay in the log and are read from it for the hits that are returned.
@@ -21,6 +21,7 @@
 pub(crate) mod claim_entry;
 mod cue_table;
 pub(crate) mod entry;
+mod files;
 mod filtering;
 mod graph;
 mod habits;
@@ -41,6 +42,7 @@ pub(crate) mod validity;
 mod writer;
 
 pub(crate) use cue_table::CueTable;
+pub use files::{IndexFile, IndexFiles};
 pub(crate) use filtering::allowed_documents;
 pub(crate) use graph::Graph;
 pub(crate) use layer::{Document, Postings};
@@ -48,6 +50,7 @@ pub(crate) use ledger::Ledger;
 pub(crate) use row::Row;
 pub use settings::IndexSettings;
 pub use snapshot::Snapshot;
+pub use state::STATE_FILE;
 pub(crate) use table::Table;
 pub(crate) use validity::ValidityFilter;
 pub use validity::ValidityState;

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use super::cue_table::CueTable;
 use super::layer::{Layer, LayerBegin, PERSISTED_MIN};
-use super::log::{AppendLog, Frame, LogFile};
+use super::log::{AppendLog, Frame, LogFile, MEMORIES_FILE, VECTORS_FILE};
 use super::row::Row;
 use super::settings::IndexSettings;
 use super::state::IndexState;
 use super::writer::Index;
 use crate::error::{Error, Result};
+use crate::head::Head;
 use crate::tokens::TokenVectors;
 
 /// Rows that are read in one piece.
@@ -29,6 +30,12 @@ impl Index {
         Some(IndexSettings { dimensions, model: model.to_owned(), tokens })
     }
 
+    /// Reads the head of the index in a folder. Returns `None` if there is none, or if its state cannot be read.
+    pub fn head_of(folder: &Path) -> Option<Head> {
+        let state = IndexState::read(folder).ok()??;
+        Some(state.head)
+    }
+
     /// Opens the index in a folder. Creates an empty index if there is none.
     ///
     /// # Errors
@@ -38,7 +45,7 @@ impl Index {
     pub fn open(folder: &Path, settings: IndexSettings) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let state = IndexState::read(folder)?;
-        let log_path = folder.join("memories.log");
+        let log_path = folder.join(MEMORIES_FILE);
         let (mut log_bytes, mut vector_bytes) = (0, 0);
         if let Some(state) = &state {
             if !state.is_built_for(&settings) {
@@ -49,7 +56,7 @@ impl Index {
             return Err(Error::Damaged("memories.log has content, but the state file is missing".into()));
         }
         let log = AppendLog::open(&log_path, log_bytes)?;
-        let vectors = AppendLog::open(&folder.join("vectors.log"), vector_bytes)?;
+        let vectors = AppendLog::open(&folder.join(VECTORS_FILE), vector_bytes)?;
         let mut index = Self::empty(folder, settings, log, vectors);
         index.head = state.map(|state| state.head);
         index.load()?;

@@ -36,6 +36,11 @@ impl Snapshot {
         self.table.live()
     }
 
+    /// Returns the number of changes that were applied since the index was built. A forgotten memory counts as one.
+    pub fn change_count(&self) -> usize {
+        self.table.next_document().index()
+    }
+
     /// Returns the number of cues with a vector.
     pub fn cue_count(&self) -> usize {
         self.table.live_rows()

@@ -13,6 +13,8 @@ use crate::tokens::TokenVectors;
 
 /// The format of the folder. An index of another format is rebuilt.
 const FORMAT: usize = 8;
+/// Name of the file in the folder of an index.
+pub const STATE_FILE: &str = "state";
 
 /// The content of the `state` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl IndexState {
 
     /// Reads the state of the index in a folder. Returns `None` if nothing was ever applied.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join("state");
+        let path = folder.join(STATE_FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -61,12 +63,13 @@ impl IndexState {
 
     /// Replaces the state file atomically.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
-        let (path, new) = (folder.join("state"), folder.join("state.new"));
+        let (path, new) = (folder.join(STATE_FILE), folder.join("state.new"));
         std::fs::write(&new, self.text()).map_err(Error::io("write", &new))?;
         std::fs::rename(&new, &path).map_err(Error::io("replace", &path))
     }
 
-    fn text(&self) -> String {
+    /// Returns the content of the file.
+    pub(super) fn text(&self) -> String {
         let Self { settings, log_bytes, vector_bytes, head } = self;
         let text = format!("{settings}\n{log_bytes} {vector_bytes} {head}\n");
         format!("{text}{:08x}\n", crc32fast::hash(text.as_bytes()))

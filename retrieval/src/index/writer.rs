@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
@@ -27,6 +28,9 @@ use crate::memory::Memory;
 /// Changes that one layer takes; more changes become several layers.
 const LAYER_CHANGES_MAX: usize = 1 << 14;
 
+/// The number of the next opening.
+static NEXT_OPENING: AtomicU64 = AtomicU64::new(0);
+
 /// A change to a namespace.
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -38,6 +42,8 @@ pub enum Change {
 
 /// A namespace's index, open for changes. There is one writer at a time; readers hold snapshots.
 pub struct Index {
+    /// The number of this opening, unique in the process.
+    pub(super) opening: u64,
     pub(super) settings: IndexSettings,
     pub(super) folder: PathBuf,
     pub(super) log: AppendLog,
@@ -84,6 +90,7 @@ impl Index {
             head: None,
         };
         Self {
+            opening: NEXT_OPENING.fetch_add(1, Ordering::Relaxed),
             folder: folder.to_path_buf(),
             log,
             vectors,

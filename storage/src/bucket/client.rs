@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::future::Future;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -120,7 +120,28 @@ impl Bucket {
     /// [`Error::Io`] if the file cannot be read. Parts that were already stored are removed, if the service answers.
     pub fn put_file(&self, name: &str, file: &Path) -> Result<()> {
         let mut source = File::open(file).map_err(Error::io("open", file))?;
-        let first = read_part(&mut source, file)?;
+        self.put_from(name, &mut source, file)
+    }
+
+    /// Stores a range of an open file as [`Bucket::put_file`] stores a whole one. Moves the position of the file, which
+    /// `path` names in errors.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be read, [`Error::Corrupt`] if it ends before the range does.
+    pub fn put_range(&self, name: &str, mut file: &File, range: Range<u64>, path: &Path) -> Result<()> {
+        let found = file.metadata().map_err(Error::io("read", path))?.len();
+        if found < range.end {
+            let reason = format!("has {found} bytes, expected at least {}", range.end);
+            return Err(Error::corrupt(path.display().to_string(), reason));
+        }
+        file.seek(SeekFrom::Start(range.start)).map_err(Error::io("read", path))?;
+        let mut source = file.take(range.end.saturating_sub(range.start));
+        self.put_from(name, &mut source, path)
+    }
+
+    /// Stores what a source returns until its end. `path` names the source in errors.
+    fn put_from<R: Read>(&self, name: &str, source: &mut R, path: &Path) -> Result<()> {
+        let first = read_part(source, path)?;
         if first.len() < PART_BYTES {
             return self.put(name, first);
         }
@@ -133,7 +154,7 @@ impl Bucket {
         let mut part = first;
         while !part.is_empty() {
             upload = self.put_part(&request, upload, part)?;
-            part = read_part(&mut source, file)?;
+            part = read_part(source, path)?;
         }
         self.threads.call(async move {
             request.limit(upload.complete()).await?;
@@ -280,8 +301,8 @@ fn present<T>(answer: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Reads the next part of a file. It is shorter than a part only at the end of the file.
-fn read_part(source: &mut File, path: &Path) -> Result<Vec<u8>> {
+/// Reads the next part of a source. It is shorter than a part only at the end of the source.
+fn read_part<R: Read>(source: &mut R, path: &Path) -> Result<Vec<u8>> {
     let mut part = Vec::new();
     let read = source.take(PART_BYTES as u64).read_to_end(&mut part);
     read.map_err(Error::io("read", path))?;

@@ -5,7 +5,7 @@ use std::fs;
 use ulid::Ulid;
 
 use super::{Bucket, BucketSettings, ObjectInfo};
-use crate::error::DiskTrouble;
+use crate::error::{DiskTrouble, Error};
 
 /// Declares a test of both kinds of buckets for each behaviour.
 macro_rules! test_buckets {
@@ -38,6 +38,7 @@ test_buckets! {
     a_deleted_object_is_absent,
     a_directory_is_deleted_with_all_below_it,
     a_large_file_is_stored_in_parts,
+    a_range_of_a_file_is_stored,
     a_list_has_the_objects_of_a_directory_in_order,
 }
 
@@ -106,6 +107,27 @@ fn a_large_file_is_stored_in_parts(bucket: &Bucket) {
         bucket.put_file(&name, &file).expect("stores");
         assert!(bucket.get(&name).expect("reads") == Some(content), "{bytes}");
     }
+}
+
+fn a_range_of_a_file_is_stored(bucket: &Bucket) {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let path = folder.path().join("log");
+    let mut content = Vec::new();
+    for number in 0..(9 << 20) {
+        content.push((number % 251) as u8);
+    }
+    fs::write(&path, &content).expect("writes");
+    let file = fs::File::open(&path).expect("opens");
+    fs::remove_file(&path).expect("removes");
+    let bytes = content.len() as u64;
+    for range in [0..bytes, 5..bytes - 7, 0..3, 9..9] {
+        let name = format!("ranges/{}-{}", range.start, range.end);
+        bucket.put_range(&name, &file, range.clone(), &path).expect("stores");
+        let expected = content[range.start as usize..range.end as usize].to_vec();
+        assert!(bucket.get(&name).expect("reads") == Some(expected), "{range:?}");
+    }
+    assert!(matches!(bucket.put_range("more", &file, 0..bytes + 1, &path), Err(Error::Corrupt { .. })));
+    assert_eq!(bucket.size("more").expect("finds"), None);
 }
 
 fn a_list_has_the_objects_of_a_directory_in_order(bucket: &Bucket) {

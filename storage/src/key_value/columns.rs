@@ -153,6 +153,10 @@ pub enum Column {
     /// `namespace id`, pack name → the bytes of a small pack, raw. Larger packs are objects of the bucket.
     #[strum(serialize = "pack_bytes")]
     PackBytes,
+    /// `namespace id` → index snapshot record: the objects of the bucket with a copy of the namespace's index. Used only
+    /// if several nodes share the database.
+    #[strum(serialize = "index_snapshots")]
+    IndexSnapshots,
     /// `node id` → node record: a node that has a session. Used only if several nodes share the database.
     #[strum(serialize = "nodes")]
     Nodes,
@@ -191,13 +195,14 @@ impl Column {
         Self::Heads,
         Self::Packs,
         Self::PackBytes,
+        Self::IndexSnapshots,
         Self::Owners,
     ];
 
-    /// The columns that only a database of several nodes uses: they list its nodes, and where it keeps repositories. A
-    /// copy to or from a data directory leaves them out.
+    /// The columns that only a database of several nodes uses: they list its nodes, and where it keeps repositories and
+    /// copies of indexes. A copy to or from a data directory leaves them out.
     pub(crate) const OF_CLUSTER: &'static [Self] =
-        &[Self::Heads, Self::Packs, Self::PackBytes, Self::Nodes, Self::Owners];
+        &[Self::Heads, Self::Packs, Self::PackBytes, Self::IndexSnapshots, Self::Nodes, Self::Owners];
 
     /// Whether the column's values are raw bytes rather than records.
     pub(crate) fn holds_raw_bytes(self) -> bool {

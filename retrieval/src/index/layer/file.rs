@@ -70,6 +70,15 @@ impl Layer {
         Ok(layers)
     }
 
+    /// Returns the names of the layers' files in a folder.
+    pub(crate) fn file_names(folder: &Path) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for (first, count) in files(folder)? {
+            names.push(file_name(first, count));
+        }
+        Ok(names)
+    }
+
     fn file_name(&self) -> String {
         file_name(self.first, self.len())
     }
