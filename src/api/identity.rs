@@ -3,15 +3,19 @@
 use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
 
-use super::document;
 use super::reply::{Reply, ReplyBody};
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::views::identity::{HealthView, WhoamiView};
+use super::{document, error};
 use crate::error::Result;
 use crate::gateway::Credential;
 
-/// `GET /health`: the liveness check. It counts the namespaces that were found damaged but does not name them.
+/// `GET /health`: the liveness check. It counts the namespaces that were found damaged but does not name them. A node
+/// that leaves the others refuses, so that balancers send requests elsewhere.
 pub fn health(request: &RouteRequest) -> Result<Reply> {
+    if request.app.namespaces.ownership().is_draining() {
+        return Ok(error::unavailable());
+    }
     let damaged = request.app.namespaces.damaged().len();
     let damaged_namespaces = if damaged > 0 { Some(damaged) } else { None };
     Reply::ok(&HealthView { status: "ok", version: env!("CARGO_PKG_VERSION"), damaged_namespaces })

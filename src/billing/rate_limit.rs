@@ -1,4 +1,5 @@
-//! The limit of requests per minute and account: a token bucket that holds a minute's requests and fills evenly.
+//! The limit of requests per minute and account: a token bucket that holds a minute's requests and fills evenly. Each of
+//! several nodes has buckets for its share of the limit.
 
 use std::time::{Duration, Instant};
 
@@ -27,16 +28,31 @@ impl RateLimit {
         Self { per_minute, buckets: Cache::new(ACCOUNTS_MAX) }
     }
 
+    /// Returns the limit of requests per minute and account; 0 if there is none.
+    pub fn per_minute(&self) -> u32 {
+        self.per_minute
+    }
+
     /// Takes one token.
     ///
     /// # Errors
     ///
     /// The seconds to wait, if the bucket is empty.
     pub fn take(&self, account: &AccountId, now: Instant) -> Result<(), u64> {
-        if self.per_minute == 0 {
+        self.take_of_share(account, self.per_minute, now)
+    }
+
+    /// Takes one token of a bucket that holds and fills with a share of the limit. The share may change between two
+    /// calls; 0 stands for no limit.
+    ///
+    /// # Errors
+    ///
+    /// The seconds to wait, if the bucket is empty.
+    pub fn take_of_share(&self, account: &AccountId, per_minute: u32, now: Instant) -> Result<(), u64> {
+        if per_minute == 0 {
             return Ok(());
         }
-        let full = f64::from(self.per_minute);
+        let full = f64::from(per_minute);
         let bucket = match self.buckets.get(account) {
             Some(bucket) => bucket,
             None => {
@@ -76,5 +92,22 @@ mod tests {
         assert_eq!(limit.take(&account("b"), start), Ok(()), "accounts do not share");
         assert_eq!(limit.take(&account("a"), start + Duration::from_secs(wait)), Ok(()));
         assert_eq!(RateLimit::new(0).take(&account("a"), start), Ok(()));
+    }
+
+    #[test]
+    fn a_share_bounds_the_bucket_at_once_and_fills_it_evenly() {
+        let limit = RateLimit::new(60);
+        let start = Instant::now();
+        assert_eq!(limit.take(&account("a"), start), Ok(()));
+        for _ in 0..20 {
+            assert_eq!(limit.take_of_share(&account("a"), 20, start), Ok(()));
+        }
+        assert_eq!(limit.take_of_share(&account("a"), 20, start), Err(4), "one token in three seconds");
+        let later = start + Duration::from_secs(60);
+        for _ in 0..20 {
+            assert_eq!(limit.take_of_share(&account("a"), 20, later), Ok(()));
+        }
+        assert!(limit.take_of_share(&account("a"), 20, later).is_err());
+        assert_eq!(limit.take(&account("a"), later + Duration::from_secs(1)), Ok(()), "the share has grown");
     }
 }

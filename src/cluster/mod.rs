@@ -9,6 +9,9 @@
 //! and the queue. When the session ends, because others saw no renewal, the process gives up everything and joins again
 //! as another node.
 //!
+//! Nodes divide limits by their number ([`shares`]), and a node that owns too much gives up namespaces that nobody uses
+//! ([`rebalance`]). A node that stops drains first: it says so to balancers, ends its work, and then gives up everything.
+//!
 //! The records behind this are in `storage/src/records/ownership`.
 
 mod cache_lock;
@@ -18,6 +21,8 @@ mod node;
 mod owner_cache;
 mod ownership;
 mod pass;
+mod rebalance;
+mod shares;
 mod stop;
 
 pub use cache_lock::CacheLock;

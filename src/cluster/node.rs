@@ -1,18 +1,21 @@
 //! This process as a node: its session, its claims, and what it knows of other nodes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::records::ownership::{NodeId, NodeSession, NodeWatch, PreparedClaim};
 use cuebase_storage::{MessageId, NamespaceId, NamespaceKey, Store};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use ulid::Ulid;
 
 use super::cache_lock::CacheLock;
 use super::live_node::LiveNode;
 use super::owner_cache::OwnerCache;
 use super::pass::PassKey;
+use super::rebalance::{RELEASES_MAX, surplus};
+use super::shares::Shares;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
 use crate::namespace::backlog::Backlog;
@@ -66,6 +69,10 @@ pub(super) struct Node {
     watch: Mutex<NodeWatch>,
     /// The nodes with a session at the last observation, by id.
     live: Mutex<Vec<LiveNode>>,
+    /// This node's part of the limits of all nodes.
+    shares: Shares,
+    /// Whether this node is about to leave: other nodes claim what it does not own.
+    is_draining: AtomicBool,
 }
 
 impl Node {
@@ -83,6 +90,8 @@ impl Node {
             owners: OwnerCache::default(),
             watch: Mutex::new(NodeWatch::new()),
             live: Mutex::new(Vec::new()),
+            shares: Shares::new(),
+            is_draining: AtomicBool::new(false),
         };
         node.begin_session()?;
         node.observe()?;
@@ -114,8 +123,45 @@ impl Node {
         self.live.lock().clone()
     }
 
+    /// This node's part of the limits of all nodes.
+    pub(super) fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
     pub(super) fn forget_owner(&self, namespace: NamespaceId) {
         self.owners.remove(namespace);
+    }
+
+    /// Makes this node claim nothing from now on, while there is another node. What it owns stays in use.
+    pub(super) fn begin_drain(&self) {
+        self.is_draining.store(true, Ordering::SeqCst);
+        // Waits for claims in progress.
+        drop(self.claims.write());
+    }
+
+    /// Whether this node is about to leave.
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::SeqCst)
+    }
+
+    /// The lock over claims and releases of a namespace.
+    fn lock_claims_of(&self, namespace: NamespaceId) -> MutexGuard<'_, ()> {
+        // The last byte of an id is random.
+        let lock = usize::from(namespace.to_bytes()[15]) % CLAIM_LOCKS;
+        self.claiming[lock].lock()
+    }
+
+    /// Returns the address of the node that claims a namespace in place of this one, because this one is about to leave.
+    /// `None` if this node claims it itself.
+    fn successor(&self, namespace: NamespaceId) -> Option<String> {
+        if !self.is_draining() {
+            return None;
+        }
+        let live = self.live.lock();
+        // Not compared by ids: this node may have no session any more.
+        let peers: Vec<&LiveNode> = live.iter().filter(|live| live.address != self.address).collect();
+        let chosen = usize::from(namespace.to_bytes()[15]).checked_rem(peers.len())?;
+        Some(peers.get(chosen)?.address.clone())
     }
 
     /// Claims a namespace, unless this node owns it already or another node does.
@@ -125,7 +171,12 @@ impl Node {
             return Err(no_session());
         }
         let _no_end_of_session = self.claims.read();
-        let Some(session) = self.session() else { return Err(no_session()) };
+        let Some(session) = self.session() else {
+            return match self.successor(namespace.id) {
+                Some(address) => Err(Error::Elsewhere { address }),
+                None => Err(no_session()),
+            };
+        };
         let store = &self.parts.store;
         if store.require_owned(namespace).is_ok() {
             return if session.may_read(Instant::now()) { Ok(()) } else { Err(no_session()) };
@@ -133,15 +184,16 @@ impl Node {
         if let Some(address) = self.owners.get(namespace.id, Instant::now()) {
             return Err(Error::Elsewhere { address });
         }
-        // The last byte of an id is random.
-        let lock = usize::from(namespace.id.to_bytes()[15]) % CLAIM_LOCKS;
-        let _claiming = self.claiming[lock].lock();
+        let _claiming = self.lock_claims_of(namespace.id);
         if !session.may_read(Instant::now()) {
             // Others waited for the database before.
             return Err(no_session());
         }
         if store.require_owned(namespace).is_ok() {
             return Ok(());
+        }
+        if let Some(successor) = self.successor(namespace.id) {
+            return Err(Error::Elsewhere { address: self.owner_or(namespace.id, successor)? });
         }
         let claim = match store.prepare_claim(session.id(), namespace)? {
             PreparedClaim::Held(claim) => claim,
@@ -172,6 +224,13 @@ impl Node {
         self.parts.metrics.record_claim();
         tracing::debug!(account = %namespace.account, namespace = %namespace.name, queued = entries.len(), "claimed");
         Ok(())
+    }
+
+    /// Returns the address of the node that owns a namespace; `successor` if nobody does.
+    fn owner_or(&self, namespace: NamespaceId, successor: String) -> Result<String> {
+        let Some((_, owner)) = self.parts.store.owner(namespace)? else { return Ok(successor) };
+        self.owners.put(namespace, owner.address.clone(), Instant::now());
+        Ok(owner.address)
     }
 
     /// Renews the session, or begins the first one. Gives up everything if the session has ended.
@@ -219,7 +278,10 @@ impl Node {
         for (id, record) in store.nodes()? {
             live.push(LiveNode { id, address: record.address, version: record.version });
         }
+        self.shares.observe(live.len(), Instant::now());
         *self.live.lock() = live;
+        let queue = &self.parts.queue;
+        queue.limit_workers(self.shares.of(queue.workers()));
         if !ended.is_empty() {
             tracing::info!(nodes = ended.len(), "nodes have ended; their namespaces can be claimed");
             self.owners.clear();
@@ -230,6 +292,9 @@ impl Node {
     /// Claims the namespaces that have queued writes and no owner, and reads writes of owned namespaces whose acceptance
     /// was lost on the way.
     pub(super) fn take_queued(&self) -> Result<()> {
+        if self.is_draining() {
+            return Ok(());
+        }
         let began = Instant::now();
         let mut result = Ok(());
         for queued in self.parts.store.queued_namespaces()? {
@@ -257,6 +322,10 @@ impl Node {
             return Ok(());
         }
         let _order = self.parts.ids.hold(namespace.id);
+        if self.parts.store.require_owned(namespace).is_err() {
+            // Released in the meantime.
+            return Ok(());
+        }
         for entry in self.parts.store.queue_entries_after(namespace, MessageId::from(Ulid::nil()))? {
             if !self.parts.queue.messages_of(namespace.id).contains(&entry.id) {
                 self.parts.pending.add(&entry);
@@ -288,18 +357,98 @@ impl Node {
         }
     }
 
-    /// Gives up all namespaces in the records too, and ends the session.
-    pub(super) fn leave(&self) {
-        let Some(session) = self.session() else { return };
-        let owned = self.parts.store.owned_namespaces();
-        self.parts.namespaces.release_all();
-        for namespace in owned {
-            if let Err(error) = self.parts.store.release(namespace) {
+    /// Gives up namespaces that were not used since the last call, if this node owns more than its share of all. Returns
+    /// how many.
+    pub(super) fn rebalance(&self) -> Result<usize> {
+        let store = &self.parts.store;
+        // Read in any case, because it begins the time in which uses are noted for the next call.
+        let unused = store.unused_namespaces();
+        let live = self.live_nodes();
+        if live.len() < 2 || unused.is_empty() {
+            return Ok(0);
+        }
+        let mut owned_by_all = 0;
+        for (node, owned) in store.owner_counts()? {
+            if live.iter().any(|live| live.id == node) {
+                owned_by_all += owned;
+            }
+        }
+        let surplus = surplus(store.owned_namespaces().len(), owned_by_all, live.len());
+        let mut released = 0;
+        for namespace in unused {
+            if released == surplus.min(RELEASES_MAX) {
+                break;
+            }
+            if self.release_namespace(namespace)? {
+                released += 1;
+            }
+        }
+        if released > 0 {
+            tracing::info!(released, "unused namespaces were released, because this node owned more than its share");
+        }
+        Ok(released)
+    }
+
+    /// Gives up a namespace, so that any node can claim it. Returns false and keeps it if it is in use: it has queued
+    /// writes, needs vectors, or is leased.
+    pub(super) fn release_namespace(&self, namespace: NamespaceId) -> Result<bool> {
+        let _no_end_of_session = self.claims.read();
+        // This node claims it again only after it is closed here.
+        let _claiming = self.lock_claims_of(namespace);
+        let parts = &self.parts;
+        let released = {
+            // A write is added to the queue under this lock, directly after its batch. So each write that was accepted
+            // is in the queue now, or its batch fails.
+            let _order = parts.ids.hold(namespace);
+            let is_queued = !parts.queue.messages_of(namespace).is_empty();
+            if is_queued || parts.backlog.contains(namespace) || parts.namespaces.is_leased(namespace) {
+                return Ok(false);
+            }
+            parts.store.release(namespace)
+        };
+        // Also if the record could not be written: this process writes nothing more under its claim.
+        parts.namespaces.release(namespace);
+        parts.pending.remove_namespace(namespace);
+        released?;
+        Ok(true)
+    }
+
+    /// Gives up a namespace, also if it is in use. Requests that have leased it end their reads. Their writes fail, and
+    /// are sent to the next owner. Queued writes stay in the records, where the next owner reads them.
+    fn hand_over(&self, namespace: NamespaceId) -> Result<()> {
+        let _no_end_of_session = self.claims.read();
+        let _claiming = self.lock_claims_of(namespace);
+        let parts = &self.parts;
+        let released = {
+            let _order = parts.ids.hold(namespace);
+            let released = parts.store.release(namespace);
+            parts.queue.give_up_namespace(namespace);
+            parts.pending.remove_namespace(namespace);
+            parts.backlog.remove_namespace(namespace);
+            released
+        };
+        // Waits for the current write, which may need an id: the ids must not be held.
+        parts.namespaces.release(namespace);
+        Ok(released?)
+    }
+
+    /// Gives up all namespaces one after another. The session continues, so that those that are still owned are in use
+    /// meanwhile.
+    pub(super) fn hand_over_all(&self) {
+        self.begin_drain();
+        for namespace in self.parts.store.owned_namespaces() {
+            if let Err(error) = self.hand_over(namespace) {
                 // Others claim it when the session has ended.
                 tracing::warn!(%error, "a namespace could not be released");
                 break;
             }
         }
+    }
+
+    /// Gives up all namespaces in the records too, and ends the session.
+    pub(super) fn leave(&self) {
+        let Some(session) = self.session() else { return };
+        self.hand_over_all();
         self.give_up();
         if let Err(error) = session.end() {
             tracing::warn!(%error, "the session could not be ended; other nodes wait until it expires");
@@ -310,4 +459,257 @@ impl Node {
 fn no_session() -> Error {
     let reason = "this node has no session: the database cannot be reached".to_owned();
     Error::Disk { trouble: DiskTrouble::Unreachable, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use cuebase_storage::bucket::Bucket;
+    use cuebase_storage::key_value::{Engine, MemoryEngine};
+    use cuebase_storage::records::{Dedup, NamespaceRecord, QueueEntry, QueuedWork};
+    use cuebase_storage::{AccountId, NamespaceName};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::config::Config;
+    use crate::metrics::Metrics;
+    use crate::model::Models;
+    use crate::namespace::context::NamespaceContext;
+    use crate::namespace::disk_reserve::DiskReserve;
+    use crate::namespace::repository_home::RepositoryHome;
+    use crate::namespace::retention::SourceRetention;
+
+    /// The data that nodes share.
+    struct SharedData {
+        engine: Arc<dyn Engine>,
+        bucket: Arc<Bucket>,
+    }
+
+    /// A node with its cache.
+    struct TestNode {
+        node: Node,
+        /// Removed after the node.
+        _cache: TempDir,
+    }
+
+    impl std::ops::Deref for TestNode {
+        type Target = Node;
+
+        fn deref(&self) -> &Node {
+            &self.node
+        }
+    }
+
+    impl SharedData {
+        fn new() -> Self {
+            let bucket = Arc::new(Bucket::in_memory().expect("a bucket"));
+            Self { engine: Arc::new(MemoryEngine::new()), bucket }
+        }
+
+        fn join(&self, address: &str) -> TestNode {
+            let cache = tempfile::tempdir().expect("temporary directory");
+            let mut config = Config::resolve(&BTreeMap::new(), |_| None, None).expect("resolves");
+            config.data = cache.path().to_path_buf();
+            let clock = Clock::system();
+            let store = Arc::new(Store::open_shared(Arc::clone(&self.engine)).expect("opens"));
+            let ids = Arc::new(Ids::after(None, clock.clone()));
+            let pending = Arc::new(PendingPaths::default());
+            let backlog = Arc::new(Backlog::default());
+            let metrics = Arc::new(Metrics::of_node(clock.clone()));
+            let context = NamespaceContext {
+                store: Arc::clone(&store),
+                models: Arc::new(Models::open(&config.model, &store).expect("opens")),
+                backlog: Arc::clone(&backlog),
+                metrics: Arc::clone(&metrics),
+                ids: Arc::clone(&ids),
+                pending: Arc::clone(&pending),
+                repositories: RepositoryHome::Records(Arc::clone(&self.bucket)),
+                sources: SourceRetention::of_setting(config.ingestion.keep_sources),
+                clock: clock.clone(),
+            };
+            let reserve = Arc::new(DiskReserve::of(&config.data));
+            let parts = NodeParts {
+                store,
+                namespaces: Arc::new(Namespaces::new(&config, context, reserve)),
+                queue: Arc::new(Queue::new(4, &clock)),
+                pending,
+                backlog,
+                ids,
+                cache_lock: CacheLock::take(cache.path()).expect("locks"),
+                metrics,
+            };
+            TestNode { node: Node::join(parts, address.to_owned()).expect("joins"), _cache: cache }
+        }
+    }
+
+    impl TestNode {
+        /// Creates a namespace.
+        fn create(&self, number: u128) -> NamespaceKey {
+            let name = NamespaceName::new(&format!("n{number}")).expect("a name");
+            let id = NamespaceId::new(Ulid::from(number));
+            let record = NamespaceRecord::new(&AccountId::default(), &name, id, 0);
+            self.parts.store.create_namespace(&record).expect("creates").0.key()
+        }
+
+        /// Creates namespaces and claims them.
+        fn own(&self, numbers: std::ops::RangeInclusive<u128>) -> Vec<NamespaceKey> {
+            let mut owned = Vec::new();
+            for number in numbers {
+                let namespace = self.create(number);
+                self.hold(&namespace).expect("claims");
+                owned.push(namespace);
+            }
+            owned
+        }
+
+        /// Accepts a write, as a request does.
+        fn accept(&self, namespace: &NamespaceKey) -> MessageId {
+            let mut ids = self.parts.ids.hold(namespace.id);
+            let entry = QueueEntry {
+                id: ids.next(1_000).into(),
+                account: namespace.account.clone(),
+                namespace: namespace.name.clone(),
+                namespace_id: namespace.id,
+                accepted_at_ms: 1_000,
+                accepted_running_ms: 0,
+                failures: 0,
+                fingerprint: None,
+                sender: None,
+                work: QueuedWork::Forget { paths: vec!["facts/a.md".into()] },
+            };
+            let mut batch = self.parts.store.batch();
+            batch.enqueue(&entry, Dedup::Off, &[]).expect("encodes");
+            self.parts.store.commit(batch).expect("is the owner");
+            self.parts.pending.add(&entry);
+            self.parts.queue.add(&entry);
+            entry.id
+        }
+
+        /// Does what the threads of a node do.
+        fn renew_and_observe(&self) {
+            self.keep_session().expect("renews");
+            self.observe().expect("observes");
+        }
+
+        /// Whether the node owns a namespace. This counts as a use.
+        fn owns(&self, namespace: &NamespaceKey) -> bool {
+            self.parts.store.require_owned(namespace).is_ok()
+        }
+    }
+
+    fn is_elsewhere(held: &Result<()>, expected: &str) -> bool {
+        matches!(held, Err(Error::Elsewhere { address }) if address == expected)
+    }
+
+    #[test]
+    fn a_released_namespace_moves_to_the_node_that_asks_next() {
+        let data = SharedData::new();
+        let (first, second) = (data.join("first:1"), data.join("second:1"));
+        let namespace = first.own(1..=1).remove(0);
+        drop(first.parts.namespaces.lease_key(&namespace).expect("opens"));
+        assert!(is_elsewhere(&second.hold(&namespace), "first:1"));
+        assert!(first.release_namespace(namespace.id).expect("releases"));
+        assert_eq!(first.parts.namespaces.open_count(), 0);
+        assert!(matches!(first.parts.namespaces.lease_key(&namespace), Err(Error::NotOwner(_))));
+        second.forget_owner(namespace.id);
+        second.hold(&namespace).expect("claims");
+        assert!(is_elsewhere(&first.hold(&namespace), "second:1"));
+    }
+
+    #[test]
+    fn a_namespace_in_use_is_kept() {
+        let data = SharedData::new();
+        let node = data.join("first:1");
+        let owned = node.own(1..=3);
+        let lease = node.parts.namespaces.lease_key(&owned[0]).expect("opens");
+        node.accept(&owned[1]);
+        node.parts.backlog.add(&owned[2]);
+        for namespace in &owned {
+            assert!(!node.release_namespace(namespace.id).expect("reads"));
+            assert!(node.owns(namespace));
+        }
+        drop(lease);
+        assert!(node.release_namespace(owned[0].id).expect("releases"));
+        assert!(!node.owns(&owned[0]));
+    }
+
+    #[test]
+    fn queued_writes_of_a_namespace_that_is_handed_over_are_read_by_the_next_owner() {
+        let data = SharedData::new();
+        let (first, second) = (data.join("first:1"), data.join("second:1"));
+        let namespace = first.own(1..=1).remove(0);
+        let message = first.accept(&namespace);
+        let assigned = first.parts.queue.next().expect("work");
+        first.hand_over_all();
+        assert!(first.parts.queue.messages_of(namespace.id).is_empty());
+        assert!(!first.parts.pending.contains(namespace.id, "facts/a.md"));
+        // The worker meets the loss of the namespace, and would try again.
+        first.parts.queue.retry(&assigned, std::time::Duration::ZERO);
+        assert_eq!(first.parts.queue.levels().waiting, 0);
+        second.take_queued().expect("claims");
+        assert!(second.parts.queue.messages_of(namespace.id).contains(&message));
+        assert!(second.parts.pending.contains(namespace.id, "facts/a.md"));
+    }
+
+    #[test]
+    fn a_node_gives_up_unused_namespaces_above_its_share() {
+        let data = SharedData::new();
+        let first = data.join("first:1");
+        let owned = first.own(1..=20);
+        assert_eq!(first.rebalance().expect("counts"), 0, "it is the only node");
+        let second = data.join("second:1");
+        first.renew_and_observe();
+        for namespace in &owned[..10] {
+            assert!(first.owns(namespace));
+        }
+        // Of 20 namespaces, 13 are within the margin of two nodes.
+        assert_eq!(first.rebalance().expect("counts"), 7);
+        assert!(owned[..10].iter().all(|namespace| first.owns(namespace)), "they were used");
+        assert_eq!(second.rebalance().expect("counts"), 0, "it owns nothing");
+    }
+
+    #[test]
+    fn few_namespaces_are_given_up_at_once() {
+        let data = SharedData::new();
+        let first = data.join("first:1");
+        first.own(1..=40);
+        first.rebalance().expect("counts");
+        let _second = data.join("second:1");
+        first.renew_and_observe();
+        assert_eq!(first.rebalance().expect("counts"), RELEASES_MAX);
+    }
+
+    #[test]
+    fn a_node_that_drains_keeps_what_it_owns_and_claims_nothing() {
+        let data = SharedData::new();
+        let first = data.join("first:1");
+        let owned = first.own(1..=1).remove(0);
+        first.begin_drain();
+        let alone = first.create(2);
+        first.hold(&alone).expect("claims, because nobody else can");
+        let second = data.join("second:1");
+        first.renew_and_observe();
+        let free = first.create(3);
+        first.keep_session().expect("renews");
+        first.hold(&owned).expect("owns");
+        assert!(is_elsewhere(&first.hold(&free), "second:1"));
+        second.hold(&free).expect("claims");
+        first.hand_over_all();
+        assert!(is_elsewhere(&first.hold(&owned), "second:1"));
+        second.hold(&owned).expect("claims");
+        first.leave();
+        assert!(is_elsewhere(&first.hold(&alone), "second:1"), "it has no session any more");
+    }
+
+    #[test]
+    fn workers_are_divided_by_the_nodes() {
+        let data = SharedData::new();
+        let first = data.join("first:1");
+        assert_eq!(first.shares().of(first.parts.queue.workers()), 4);
+        let _second = data.join("second:1");
+        first.renew_and_observe();
+        assert_eq!(first.shares().of(first.parts.queue.workers()), 2);
+    }
 }

@@ -154,6 +154,51 @@ impl Ownership {
         self.live_nodes().iter().any(|live| live.address == address)
     }
 
+    /// Returns the part of a limit of all nodes that this process may use: an equal part, rounded up. It shrinks at once
+    /// when a node joins, and grows some seconds after one has left. A process that is alone has the whole limit.
+    pub fn share_of(&self, limit: usize) -> usize {
+        match &self.mode {
+            Mode::Alone => limit,
+            Mode::Shared { node, .. } => node.shares().of(limit),
+        }
+    }
+
+    /// Gives up namespaces that nobody used since the last call, if this process owns more than its share of all.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached.
+    pub fn rebalance(&self) -> Result<()> {
+        if let Mode::Shared { node, .. } = &self.mode {
+            node.rebalance()?;
+        }
+        Ok(())
+    }
+
+    /// Makes other nodes claim what this process does not own, because it is about to leave. Returns whether there are
+    /// other nodes.
+    pub fn begin_drain(&self) -> bool {
+        let Mode::Shared { node, .. } = &self.mode else { return false };
+        node.begin_drain();
+        !self.peers().is_empty()
+    }
+
+    /// Whether this process is about to leave the other nodes. Never in a process that is alone.
+    pub fn is_draining(&self) -> bool {
+        match &self.mode {
+            Mode::Alone => false,
+            Mode::Shared { node, .. } => node.is_draining(),
+        }
+    }
+
+    /// Gives up all namespaces one after another. Those that are still owned can be used meanwhile, and reads that began
+    /// can end.
+    pub fn hand_over_all(&self) {
+        if let Mode::Shared { node, .. } = &self.mode {
+            node.hand_over_all();
+        }
+    }
+
     /// Gives up all namespaces and ends the session, so that other nodes need not wait. Jobs and requests have ended.
     pub fn leave(&self) {
         if let Mode::Shared { node, keeper } = &self.mode {

@@ -18,6 +18,7 @@ use crate::accounts::cache::CacheKey;
 use crate::accounts::credentials::KeyText;
 use crate::accounts::sessions::Identity;
 use crate::billing::rate_limit::RateLimit;
+use crate::cluster::Ownership;
 use crate::config::IdentitySettings;
 use crate::config::settings::RateLimitSettings;
 
@@ -40,6 +41,8 @@ pub struct Gateway {
     accounts: Arc<Accounts>,
     external: Option<ExternalIssuer>,
     rate_limit: RateLimit,
+    /// The nodes that share the rate limit. `None` for a single process.
+    ownership: Option<Arc<Ownership>>,
 }
 
 impl Gateway {
@@ -53,7 +56,16 @@ impl Gateway {
             Some(settings) => Some(ExternalIssuer::new(settings.clone())?),
             None => None,
         };
-        Ok(Self { accounts, external, rate_limit: RateLimit::new(rate_limit.requests_per_minute) })
+        let rate_limit = RateLimit::new(rate_limit.requests_per_minute);
+        Ok(Self { accounts, external, rate_limit, ownership: None })
+    }
+
+    /// Divides the rate limit among the nodes that share the storage, if it is shared.
+    pub fn among_nodes(mut self, ownership: &Arc<Ownership>) -> Self {
+        if !ownership.is_alone() {
+            self.ownership = Some(Arc::clone(ownership));
+        }
+        self
     }
 
     /// Counts a request of an account.
@@ -62,7 +74,12 @@ impl Gateway {
     ///
     /// The account exceeds its rate: the seconds to wait before the next request.
     pub fn admit(&self, principal: &Principal) -> Result<(), u64> {
-        self.rate_limit.take(&principal.account, Instant::now())
+        let now = Instant::now();
+        let Some(ownership) = &self.ownership else { return self.rate_limit.take(&principal.account, now) };
+        let limit = self.rate_limit.per_minute();
+        // A share is at most the limit.
+        let share = u32::try_from(ownership.share_of(limit as usize)).unwrap_or(limit);
+        self.rate_limit.take_of_share(&principal.account, share, now)
     }
 
     /// Returns the cached result of [`Gateway::authorize`]. It reads no store and asks no issuer.

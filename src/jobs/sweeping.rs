@@ -46,6 +46,10 @@ impl Job for Sweep {
         // Opening the data directory has just finished the removals, so the first sweep does not repeat them.
         if self.has_run {
             self.namespaces.sweep();
+            // Before the removal of copies, so that those of released namespaces are removed at once.
+            if let Err(error) = self.directory.ownership().rebalance() {
+                tracing::warn!(%error, "namespaces above the share of this node could not be released");
+            }
             if self.directory.ownership().is_first() {
                 self.directory.finish_removals();
             }

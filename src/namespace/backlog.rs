@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use cuebase_storage::NamespaceKey;
+use cuebase_storage::{NamespaceId, NamespaceKey};
 use parking_lot::{Condvar, Mutex};
 
 /// The wait after the first failure. It doubles with each further one.
@@ -93,6 +93,18 @@ impl Backlog {
         list
     }
 
+    /// Whether a namespace needs vectors, or gets them at the moment.
+    pub fn contains(&self, id: NamespaceId) -> bool {
+        let state = self.state.lock();
+        let is_current = matches!(&state.current, Some((key, _)) if key.id == id);
+        is_current || state.waiting.keys().any(|key| key.id == id)
+    }
+
+    /// Removes a namespace that this process gives up. Work on it in progress ends when it meets its loss.
+    pub fn remove_namespace(&self, id: NamespaceId) {
+        self.state.lock().waiting.retain(|key, _| key.id != id);
+    }
+
     /// Removes all namespaces that wait, when this process owns none any more.
     pub fn clear(&self) {
         self.state.lock().waiting.clear();
@@ -151,7 +163,7 @@ impl Backlog {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_storage::{AccountId, NamespaceId, NamespaceName};
+    use cuebase_storage::{AccountId, NamespaceName};
     use ulid::Ulid;
 
     use super::*;
@@ -162,6 +174,20 @@ mod tests {
             name: NamespaceName::new(name).expect("is valid"),
             id: NamespaceId::new(Ulid::nil()),
         }
+    }
+
+    #[test]
+    fn a_namespace_that_is_given_up_waits_no_more() {
+        let backlog = Backlog::default();
+        let namespace = key("x").id;
+        assert!(!backlog.contains(namespace));
+        backlog.add(&key("x"));
+        assert!(backlog.contains(namespace));
+        assert_eq!(backlog.next(), Some((key("x"), 0)));
+        assert!(backlog.contains(namespace), "it gets its vectors");
+        backlog.retry_later(key("x"), 1);
+        backlog.remove_namespace(namespace);
+        assert!(!backlog.contains(namespace) && backlog.list().is_empty());
     }
 
     #[test]

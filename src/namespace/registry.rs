@@ -394,9 +394,20 @@ impl Namespaces {
         self.damaged.lock().clear();
     }
 
-    /// Closes a namespace that this process gives up.
+    /// Closes a namespace that this process gives up. The process does not own it any more, so nothing opens it again.
     pub fn release(&self, id: NamespaceId) {
         self.close(id, End::Released);
+        self.damaged.lock().retain(|key, _| key.id != id);
+    }
+
+    /// Whether a namespace is leased at the moment.
+    pub fn is_leased(&self, id: NamespaceId) -> bool {
+        let open = self.open.lock();
+        match open.iter().find(|(key, _)| key.id == id) {
+            // The list has one reference, and each lease has one.
+            Some((_, slot)) => Arc::strong_count(slot) > 1,
+            None => false,
+        }
     }
 
     /// Closes a namespace. Waits for the current write, and makes later ones fail.

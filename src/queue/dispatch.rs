@@ -64,9 +64,29 @@ struct QueueState {
     stopping: bool,
     /// Number of namespace queues so far.
     queues_begun: u64,
+    /// Workers that process messages.
+    busy: usize,
+    /// Workers that this process may use. `None` if it is the only one, or may use all.
+    workers_max: Option<usize>,
 }
 
 impl QueueState {
+    /// Returns how many workers one account may hold: all that may be used but one.
+    fn busy_max_of_account(&self, busy_max: usize) -> usize {
+        match self.workers_max {
+            Some(workers) => busy_max.min(busy_max_of(workers)),
+            None => busy_max,
+        }
+    }
+
+    /// Whether one more worker may take a message.
+    fn has_free_worker(&self) -> bool {
+        match self.workers_max {
+            Some(workers) => self.busy < workers,
+            None => true,
+        }
+    }
+
     /// Returns the queue of an assignment's namespace. `None` if it was removed since the assignment, even if the
     /// namespace has a queue again.
     fn queue_of(&mut self, assignment: &Assignment) -> Option<&mut NamespaceQueue> {
@@ -85,9 +105,13 @@ impl QueueState {
         }
     }
 
-    /// Takes the next namespace. Returns `None` if none is ready, or if each account with a ready one has its maximum
-    /// of workers.
+    /// Takes the next namespace. Returns `None` if none is ready, if each account with a ready one has its maximum of
+    /// workers, or if this process uses all workers that it may.
     fn take_ready(&mut self, busy_max: usize) -> Option<NamespaceId> {
+        if !self.has_free_worker() {
+            return None;
+        }
+        let busy_max = self.busy_max_of_account(busy_max);
         for _ in 0..self.turns.len() {
             let account = self.turns.pop_front()?;
             let Some(line) = self.lines.get_mut(&account) else { continue };
@@ -97,6 +121,7 @@ impl QueueState {
             }
             let next = line.ready.pop_front();
             line.busy += usize::from(next.is_some());
+            self.busy += usize::from(next.is_some());
             if !line.ready.is_empty() {
                 self.turns.push_back(account);
             }
@@ -110,6 +135,7 @@ impl QueueState {
     /// Records that a worker ended its work on a namespace.
     fn release(&mut self, key: &NamespaceKey) {
         self.model.release(key.id);
+        self.busy = self.busy.saturating_sub(1);
         let account = key.account.as_str();
         let Some(line) = self.lines.get_mut(account) else { return };
         line.busy = line.busy.saturating_sub(1);
@@ -195,6 +221,8 @@ impl QueueState {
 pub struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
+    /// Workers in total.
+    workers: usize,
     /// Workers that one account may hold at a time.
     busy_max: usize,
     /// Callers that wait until a message has left the queue.
@@ -238,12 +266,12 @@ pub struct Assignment {
 impl Queue {
     /// An empty queue for a number of workers.
     pub fn new(workers: usize, clock: &Clock) -> Self {
-        let busy_max = workers.saturating_sub(1).max(1);
         let state = QueueState { model: ModelHold::new(clock.clone()), ..QueueState::default() };
         Self {
             state: Mutex::new(state),
             changed: Condvar::default(),
-            busy_max,
+            workers,
+            busy_max: busy_max_of(workers),
             waits: Arc::default(),
             progress: WriteProgresses::default(),
         }
@@ -278,6 +306,24 @@ impl Queue {
         }
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// Returns the number of workers in total.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Sets how many of the workers take messages, because the limit is shared with other processes. Workers that have
+    /// a message finish it.
+    pub fn limit_workers(&self, workers: usize) {
+        let limit = if workers < self.workers { Some(workers) } else { None };
+        let mut state = self.state.lock();
+        if state.workers_max == limit {
+            return;
+        }
+        state.workers_max = limit;
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// Waits for the next message. Returns `None` after a stop.
@@ -420,6 +466,18 @@ impl Queue {
         }
     }
 
+    /// Removes the messages of a namespace that this process gives up, also the one in progress. What a worker reports of
+    /// it then changes nothing.
+    pub fn give_up_namespace(&self, id: NamespaceId) {
+        let mut state = self.state.lock();
+        let messages = state.remove_namespace(id);
+        state.namespaces.remove(&id);
+        drop(state);
+        for message in messages {
+            self.waits.notify(message);
+        }
+    }
+
     /// Removes all messages, also those in progress, when this process owns no namespace any more. What a worker reports
     /// of an earlier assignment then changes nothing.
     pub fn clear(&self) {
@@ -513,6 +571,11 @@ impl Queue {
     }
 }
 
+/// Returns how many of a number of workers one account may hold: all but one, so that another account finds a free one.
+fn busy_max_of(workers: usize) -> usize {
+    workers.saturating_sub(1).max(1)
+}
+
 /// Returns the smaller of two optional ids.
 fn older(first: Option<MessageId>, second: Option<MessageId>) -> Option<MessageId> {
     match (first, second) {
@@ -523,6 +586,8 @@ fn older(first: Option<MessageId>, second: Option<MessageId>) -> Option<MessageI
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use cuebase_storage::NamespaceName;
     use ulid::Ulid;
 
@@ -601,6 +666,58 @@ mod tests {
         assert_eq!(next(&queue), 100);
         queue.finish(&held[0]);
         assert_eq!(next(&queue), 2);
+    }
+
+    #[test]
+    fn a_share_of_the_workers_takes_messages() {
+        let queue = Queue::new(4, &Clock::system());
+        for id in 0..6u8 {
+            queue.add(&entry(u128::from(id), &format!("account {id}"), id));
+        }
+        queue.limit_workers(2);
+        let held = [queue.next().expect("work"), queue.next().expect("work")];
+        assert!(!queue.state.lock().has_free_worker());
+        thread::scope(|scope| {
+            let third = scope.spawn(|| next(&queue));
+            queue.finish(&held[0]);
+            assert_eq!(third.join().expect("ends"), 2);
+            let fourth = scope.spawn(|| next(&queue));
+            queue.limit_workers(3);
+            assert_eq!(fourth.join().expect("ends"), 3);
+        });
+        queue.limit_workers(4);
+        assert_eq!(queue.state.lock().workers_max, None, "all workers may be used");
+        assert_eq!(next(&queue), 4);
+    }
+
+    #[test]
+    fn one_account_leaves_one_of_a_share_of_the_workers() {
+        let queue = Queue::new(8, &Clock::system());
+        for id in 0..5u8 {
+            queue.add(&entry(u128::from(id), "greedy", id));
+        }
+        queue.limit_workers(3);
+        let _held = [queue.next().expect("work"), queue.next().expect("work")];
+        queue.add(&entry(100, "other", 100));
+        assert_eq!(next(&queue), 100);
+    }
+
+    #[test]
+    fn a_namespace_that_is_given_up_has_no_messages_and_its_worker_changes_nothing() {
+        let queue = Queue::new(5, &Clock::system());
+        let (given_up, kept) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
+        [entry(1, "a", 1), entry(2, "a", 1), entry(3, "b", 2)].iter().for_each(|entry| queue.add(entry));
+        let held = queue.next().expect("work");
+        assert_eq!(held.id, MessageId::from(Ulid::from(1)));
+        queue.give_up_namespace(given_up);
+        assert!(queue.messages_of(given_up).is_empty() && queue.messages_of(kept).len() == 1);
+        queue.retry(&held, Duration::ZERO);
+        assert!(queue.messages_of(given_up).is_empty());
+        // The namespace is claimed again.
+        queue.add(&entry(1, "a", 1));
+        assert_eq!(queue.next().map(|next| next.key.id), Some(kept));
+        assert_eq!(next(&queue), 1);
+        assert_eq!(queue.state.lock().busy, 2);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::sender::Sender;
 use super::slots::{HeldSlots, SlotPool};
 use crate::api::routes::ResponseSize;
 use crate::api::{Reply, error};
+use crate::cluster::Ownership;
 use crate::config::Config;
 use crate::service::reads::Reads;
 
@@ -63,8 +64,8 @@ pub(super) struct RunPermit {
 }
 
 impl Admission {
-    /// Makes the pools as configured.
-    pub(super) fn new(config: &Config, reads: &Reads) -> Self {
+    /// Makes the pools as configured. The retrievals are divided among the nodes that share the storage.
+    pub(super) fn new(config: &Config, reads: &Reads, ownership: &Arc<Ownership>) -> Self {
         let requests = config.server.requests.get();
         let retrievals = config.retrieval.concurrency.get();
         // A retrieval that waits for the vector of a hosted model or for another node occupies no retrieval thread.
@@ -74,7 +75,7 @@ impl Admission {
             reads.searchers().current_num_threads() * RETRIEVALS_PER_THREAD
         };
         Self {
-            retrievals: SlotPool::new(retrievals, (retrievals / 2).max(2), running_retrievals),
+            retrievals: SlotPool::divided(ownership, retrievals, (retrievals / 2).max(2), running_retrievals),
             requests: SlotPool::new(requests, (requests / 4).max(1), REQUESTS_PER_ACCOUNT),
             large_requests: SlotPool::new(usize::MAX, 0, LARGE_ANSWERS_PER_ACCOUNT),
             open_requests: SlotPool::new(OPEN_REQUESTS_MAX, OPEN_REQUESTS_MAX / 16, OPEN_REQUESTS_PER_ROUTE),

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use cuebase_storage::NamespaceKey;
 use cuebase_storage::error::DiskTrouble;
-use hyper::{Method, StatusCode};
+use hyper::Method;
 
 use super::body::ReceivedBody;
-use super::forwarding::{ForwardError, ForwardedRequest, owner_unreachable};
+use super::forwarding::{ForwardError, ForwardedRequest, misdirected, owner_unreachable};
 use super::reply_memory::HeldReply;
 use super::requests::{Answered, Arrival, Failure, MatchedRequest, RequestHandler};
 use crate::api::routes::{Executor, Route};
@@ -21,9 +21,9 @@ use crate::cluster::Reading;
 use crate::error::{Error, Result};
 
 /// How long a request waits for an owner that takes it.
-const OWNER_WAIT: Duration = Duration::from_secs(1);
+pub(super) const OWNER_WAIT: Duration = Duration::from_secs(1);
 /// Pause before an owner is asked again.
-const OWNER_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const OWNER_PAUSE: Duration = Duration::from_millis(50);
 
 impl RequestHandler {
     /// Answers a request here or at the owner of its namespace.
@@ -60,7 +60,7 @@ impl RequestHandler {
             };
             if request.arrival == Arrival::Node {
                 // The sender reads the owner again.
-                return Err(Reply::new(StatusCode::MISDIRECTED_REQUEST, Vec::new()));
+                return Err(misdirected());
             }
             let outcome = self.forward(&request, body, &address).await;
             let failure = match outcome {
@@ -68,7 +68,7 @@ impl RequestHandler {
                 Err(failure) => failure,
             };
             ownership.forget_owner(&namespace);
-            let is_repeatable = matches!(failure, ForwardError::NotTaken) || is_read(request.route);
+            let is_repeatable = !matches!(failure, ForwardError::Lost) || is_read(request.route);
             if !is_repeatable || Instant::now() >= deadline {
                 return Err(refuse(&request, &owner_unreachable(&failure)));
             }

@@ -1,7 +1,8 @@
 //! Requests that another node answers, because it owns their namespace.
 //!
 //! The request goes to the internal listener of the owner as it arrived, with a [pass](crate::cluster::PassKey) in place
-//! of the caller's credential. A small answer is read to its end before it is passed on; git packs are streamed.
+//! of the caller's credential, and with the version of the protocol between nodes. A node of another version refuses it.
+//! A small answer is read to its end before it is passed on; git packs are streamed.
 
 use std::io;
 use std::sync::Arc;
@@ -24,13 +25,27 @@ use crate::cluster::Ownership;
 use crate::error::Error;
 use crate::gateway::Principal;
 use crate::metrics::{CallOutcome, Metrics, NodeCall};
-use crate::service::peers::PeerCalls;
+use crate::service::peers::{PROTOCOL, PeerCalls};
 
 /// The header with the pass of a forwarded request.
 pub(super) const PASS: HeaderName = HeaderName::from_static("x-cuebase-pass");
-/// Headers of one connection, or of the caller's credential, which are not forwarded.
-const NOT_FORWARDED: [HeaderName; 11] =
-    [AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, PASS];
+/// The header with the [`PROTOCOL`] of the sender: in a forwarded request, and in its refusal by a node with another one.
+const PROTOCOL_HEADER: HeaderName = HeaderName::from_static("x-cuebase-protocol");
+/// Headers of one connection, of the caller's credential, or between nodes, which are not forwarded.
+const NOT_FORWARDED: [HeaderName; 12] = [
+    AUTHORIZATION,
+    CONNECTION,
+    CONTENT_LENGTH,
+    COOKIE,
+    EXPECT,
+    HOST,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    PASS,
+    PROTOCOL_HEADER,
+];
 /// The path of the internal listener for questions of services.
 pub(super) const QUESTIONS: &str = "/questions";
 /// Time limit for a connection to another node.
@@ -73,6 +88,8 @@ pub(super) struct ForwardedRequest<'a> {
 pub(super) enum ForwardError {
     /// The node did not receive the request, or refused it before it did anything.
     NotTaken,
+    /// The node refused the request, because its version of the protocol between nodes is another one.
+    OtherProtocol(String),
     /// The node may have received it. Its answer is lost.
     Lost,
 }
@@ -108,13 +125,14 @@ impl Forwarding {
         }
         let url = format!("http://{address}{}", request.target);
         let call = self.client.request(request.method.clone(), url).headers(headers).header(PASS, pass);
+        let call = call.header(PROTOCOL_HEADER, PROTOCOL);
         let call = call.body(request.body.clone()).send();
         let response = tokio::select! {
             response = call => response,
             () = self.ended(address) => return Err(ForwardError::Lost),
         };
         match response {
-            Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => Err(ForwardError::NotTaken),
+            Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => Err(not_taken(response.headers())),
             Ok(response) => Ok(response),
             Err(error) if error.is_connect() || error.is_builder() => Err(ForwardError::NotTaken),
             Err(_) => Err(ForwardError::Lost),
@@ -125,7 +143,7 @@ impl Forwarding {
     fn record<T>(&self, call: NodeCall, answer: &Result<T, ForwardError>, began: Instant) {
         let outcome = match answer {
             Ok(_) => CallOutcome::Answered,
-            Err(ForwardError::NotTaken) => CallOutcome::NotTaken,
+            Err(ForwardError::NotTaken | ForwardError::OtherProtocol(_)) => CallOutcome::NotTaken,
             Err(ForwardError::Lost) => CallOutcome::Lost,
         };
         self.metrics.record_forwarded(call, outcome, began.elapsed());
@@ -139,6 +157,18 @@ impl Forwarding {
                 return;
             }
         }
+    }
+
+    /// Returns the beginning of a node's answer, whose body [`stream`] passes on.
+    pub(super) async fn begin_answer(
+        &self,
+        address: &str,
+        request: &ForwardedRequest<'_>,
+    ) -> Result<reqwest::Response, ForwardError> {
+        let began = Instant::now();
+        let answer = self.send(address, request).await;
+        self.record(NodeCall::Request, &answer, began);
+        answer
     }
 
     /// Returns the answer of a node, with its whole body.
@@ -189,46 +219,65 @@ impl Forwarding {
             () = self.ended(address) => Err(ForwardError::Lost),
         }
     }
+}
 
-    /// Returns the answer of a node, whose body is passed on while it arrives. `held` is dropped at its end.
-    pub(super) async fn stream(
-        &self,
-        address: &str,
-        request: &ForwardedRequest<'_>,
-        held: impl Send + 'static,
-    ) -> Result<Response<ResponseBody>, ForwardError> {
-        let began = Instant::now();
-        let answer = self.send(address, request).await;
-        self.record(NodeCall::Request, &answer, began);
-        let mut answer = answer?;
-        let (mut sender, chunks) = Channel::new(CHUNKS_AHEAD);
-        let mut response = Response::new(ResponseBody::Stream { chunks, left: answer.content_length() });
-        *response.status_mut() = answer.status();
-        for (name, value) in answer.headers() {
-            if !NOT_FORWARDED.contains(name) {
-                response.headers_mut().append(name, value.clone());
-            }
+/// Returns the answer of a node, whose body is passed on while it arrives. `held` is dropped at its end.
+pub(super) fn stream(mut answer: reqwest::Response, held: impl Send + 'static) -> Response<ResponseBody> {
+    let (mut sender, chunks) = Channel::new(CHUNKS_AHEAD);
+    let mut response = Response::new(ResponseBody::Stream { chunks, left: answer.content_length() });
+    *response.status_mut() = answer.status();
+    for (name, value) in answer.headers() {
+        if !NOT_FORWARDED.contains(name) {
+            response.headers_mut().append(name, value.clone());
         }
-        tokio::spawn(async move {
-            let _held = held;
-            loop {
-                match answer.chunk().await {
-                    Ok(Some(chunk)) => {
-                        if sender.send_data(chunk).await.is_err() {
-                            // The client has left.
-                            return;
-                        }
-                    }
-                    Ok(None) => return,
-                    Err(_) => {
-                        sender.abort(io::ErrorKind::ConnectionReset.into());
+    }
+    tokio::spawn(async move {
+        let _held = held;
+        loop {
+            match answer.chunk().await {
+                Ok(Some(chunk)) => {
+                    if sender.send_data(chunk).await.is_err() {
+                        // The client has left.
                         return;
                     }
                 }
+                Ok(None) => return,
+                Err(_) => {
+                    sender.abort(io::ErrorKind::ConnectionReset.into());
+                    return;
+                }
             }
-        });
-        Ok(response)
+        }
+    });
+    response
+}
+
+/// Returns the refusal of a request by a node that answered `421`.
+fn not_taken(headers: &HeaderMap) -> ForwardError {
+    match headers.get(PROTOCOL_HEADER) {
+        Some(protocol) => ForwardError::OtherProtocol(String::from_utf8_lossy(protocol.as_bytes()).into_owned()),
+        None => ForwardError::NotTaken,
     }
+}
+
+/// The answer to a request from a node that takes it elsewhere: this node does not own its namespace, or leaves.
+pub(super) fn misdirected() -> Reply {
+    Reply::new(StatusCode::MISDIRECTED_REQUEST, Vec::new())
+}
+
+/// Refuses a request of a node with another version of the protocol between nodes.
+///
+/// # Errors
+///
+/// The reply, with the version of this node.
+pub(super) fn check_protocol(headers: &HeaderMap) -> Result<(), Reply> {
+    let own = PROTOCOL.to_string();
+    if headers.get(PROTOCOL_HEADER).is_some_and(|protocol| protocol.as_bytes() == own.as_bytes()) {
+        return Ok(());
+    }
+    // The sender reports it.
+    tracing::debug!(own, "refused a request of a node with another version of the protocol between nodes");
+    Err(misdirected().with(PROTOCOL_HEADER, &own))
 }
 
 /// Carries the questions of services to other nodes.
@@ -265,8 +314,43 @@ pub(super) fn owner_unreachable(outcome: &ForwardError) -> Error {
     use cuebase_storage::error::DiskTrouble;
 
     let reason = match outcome {
-        ForwardError::NotTaken => "the node that owns the namespace did not take the request",
-        ForwardError::Lost => "the node that owns the namespace ended before its answer arrived",
+        ForwardError::NotTaken => "the node that owns the namespace did not take the request".to_owned(),
+        ForwardError::OtherProtocol(other) => format!(
+            "the node that owns the namespace has version {other} of the protocol between nodes, and this one \
+             {PROTOCOL}: run one version of the program on all nodes"
+        ),
+        ForwardError::Lost => "the node that owns the namespace ended before its answer arrived".to_owned(),
     };
-    Error::Disk { trouble: DiskTrouble::Unreachable, reason: reason.to_owned() }
+    Error::Disk { trouble: DiskTrouble::Unreachable, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn headers(protocol: &str) -> HeaderMap {
+        let value = HeaderValue::from_str(protocol).expect("a header's value");
+        HeaderMap::from_iter([(PROTOCOL_HEADER, value)])
+    }
+
+    #[test]
+    fn a_request_of_another_protocol_is_refused_and_the_sender_reports_both() {
+        assert!(check_protocol(&headers(&PROTOCOL.to_string())).is_ok());
+        for refused in [headers("0"), headers(""), HeaderMap::new()] {
+            let reply = check_protocol(&refused).expect_err("another protocol");
+            assert_eq!(reply.status, StatusCode::MISDIRECTED_REQUEST);
+            assert_eq!(reply.headers, [(PROTOCOL_HEADER, HeaderValue::from(PROTOCOL))]);
+        }
+        let failure = not_taken(&headers("7"));
+        let reason = owner_unreachable(&failure).to_string();
+        assert!(reason.contains("version 7") && reason.contains(&format!("this one {PROTOCOL}:")), "{reason}");
+    }
+
+    #[test]
+    fn a_node_that_does_not_own_the_namespace_speaks_the_same_protocol() {
+        assert!(matches!(not_taken(&HeaderMap::new()), ForwardError::NotTaken));
+        assert_eq!(misdirected().status, StatusCode::MISDIRECTED_REQUEST);
+    }
 }

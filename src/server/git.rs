@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use cuebase_storage::records::NamespaceRecord;
-use cuebase_storage::{AccountId, NamespaceName};
+use cuebase_storage::{AccountId, NamespaceKey, NamespaceName};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
 use http_body_util::channel::{Channel, Sender as ChunkSender};
@@ -23,9 +23,10 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::activity::{Activity, Working};
-use super::forwarding::{ForwardedCaller, ForwardedRequest, owner_unreachable};
+use super::at_owner::{OWNER_PAUSE, OWNER_WAIT};
+use super::forwarding::{self, ForwardError, ForwardedCaller, ForwardedRequest, misdirected, owner_unreachable};
 use super::reply_memory::small_response;
-use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id};
+use super::requests::{Arrival, REQUEST_ID, RequestHandler, authorize, request_id};
 use super::response_body::ResponseBody;
 use super::sender::Sender;
 use super::slots::HeldSlots;
@@ -156,16 +157,14 @@ async fn answer(
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();
-    let forwarded = head.extensions.remove::<ForwardedCaller>();
-    let arrived_from_node = forwarded.is_some();
-    let (headers, principal) = match forwarded {
+    let (headers, principal, arrival) = match head.extensions.remove::<ForwardedCaller>() {
         // Another node has authenticated the caller and counted the request.
-        Some(ForwardedCaller(Some(principal))) => (head.headers, principal),
+        Some(ForwardedCaller(Some(principal))) => (head.headers, principal, Arrival::Node),
         _ => {
             let (headers, principal) = authenticate(handler, head.headers).await?;
             activity.belongs_to(&principal.account);
             handler.gateway.admit(&principal).map_err(|seconds| refuse(&error::rate_limited(seconds)))?;
-            (headers, principal)
+            (headers, principal, Arrival::Client)
         }
     };
     let Some(GitTarget { namespace, endpoint }) = target else { return Err(refuse(&error::no_route())) };
@@ -182,21 +181,29 @@ async fn answer(
     let working = activity.work();
     let ownership = handler.app.namespaces.ownership();
     let reading = ownership.begin_reading();
-    if let Some(address) = owner_elsewhere(handler, &principal, &namespace).await? {
-        if arrived_from_node {
+    let deadline = Instant::now() + OWNER_WAIT;
+    while let Some(Owner { namespace, address }) = owner_elsewhere(handler, &principal, &namespace).await? {
+        if arrival == Arrival::Node {
             // The sender reads the owner again.
-            return Err(Reply::new(StatusCode::MISDIRECTED_REQUEST, Vec::new()));
+            return Err(misdirected());
         }
         let target = head.uri.path_and_query().map_or(head.uri.path(), PathAndQuery::as_str);
         let forwarded = ForwardedRequest {
             caller: Some(&principal),
-            method: head.method,
+            method: head.method.clone(),
             target,
             headers: &headers,
             body: body.bytes.clone(),
         };
-        let answer = handler.forwarding.stream(&address, &forwarded, (slot, working)).await;
-        return answer.map_err(|failure| refuse(&owner_unreachable(&failure)));
+        let failure = match handler.forwarding.begin_answer(&address, &forwarded).await {
+            Ok(answer) => return Ok(forwarding::stream(answer, (slot, working))),
+            Err(failure) => failure,
+        };
+        if matches!(failure, ForwardError::Lost) || Instant::now() >= deadline {
+            return Err(refuse(&owner_unreachable(&failure)));
+        }
+        handler.app.namespaces.ownership().forget_owner(&namespace);
+        tokio::time::sleep(OWNER_PAUSE).await;
     }
     let request = GitRequest {
         app: Arc::clone(&handler.app),
@@ -214,6 +221,10 @@ async fn answer(
         },
     });
     let outcome = task.await.unwrap_or_else(|_| Err(Error::internal("a git request panicked")));
+    if arrival == Arrival::Node && matches!(outcome, Err(Error::NotOwner(_))) {
+        // The namespace was given up in the meantime, and nothing has changed.
+        return Err(misdirected());
+    }
     let outcome = outcome.map_err(|error| refuse(&error))?;
     if endpoint.action() == Action::Fetch && !ownership.may_return(reading) {
         // Another node may have changed what was read.
@@ -225,26 +236,33 @@ async fn answer(
     }
 }
 
-/// Claims the namespace of a request, or returns the address of its owner. Does nothing in a process that is alone.
+/// Another node that owns a namespace.
+struct Owner {
+    namespace: NamespaceKey,
+    address: String,
+}
+
+/// Claims the namespace of a request, or returns its owner. Does nothing in a process that is alone.
 async fn owner_elsewhere(
     handler: &Arc<RequestHandler>,
     principal: &Principal,
     namespace: &NamespaceName,
-) -> Result<Option<String>, Reply> {
+) -> Result<Option<Owner>, Reply> {
     if handler.app.namespaces.ownership().is_alone() {
         return Ok(None);
     }
     let app = Arc::clone(&handler.app);
     let (account, namespace) = (principal.account.clone(), namespace.clone());
     let held = tokio::task::spawn_blocking(move || {
-        let record = app.namespaces.existing(&account, &namespace)?;
-        app.namespaces.ownership().hold(&record.key())
+        let namespace = app.namespaces.existing(&account, &namespace)?.key();
+        match app.namespaces.ownership().hold(&namespace) {
+            Ok(()) => Ok(None),
+            Err(Error::Elsewhere { address }) => Ok(Some(Owner { namespace, address })),
+            Err(error) => Err(error),
+        }
     });
-    match held.await.unwrap_or_else(|_| Err(Error::internal("the claim of a namespace panicked"))) {
-        Ok(()) => Ok(None),
-        Err(Error::Elsewhere { address }) => Ok(Some(address)),
-        Err(error) => Err(refuse(&error)),
-    }
+    let held = held.await.unwrap_or_else(|_| Err(Error::internal("the claim of a namespace panicked")));
+    held.map_err(|error| refuse(&error))
 }
 
 /// The result of a request on a blocking thread.

@@ -33,8 +33,9 @@ impl InProcess {
     pub fn new(app: Arc<App>, config: Config) -> anyhow::Result<Self> {
         let access = &config.access;
         let gateway = Gateway::new(Arc::clone(&app.accounts), access.identity.as_ref(), &access.rate_limit)?;
+        let gateway = Arc::new(gateway.among_nodes(app.namespaces.ownership()));
         let dashboard = Arc::new(Dashboard::new(&config)?);
-        let handler = Arc::new(RequestHandler::new(app, config, dashboard, Arc::new(gateway))?);
+        let handler = Arc::new(RequestHandler::new(app, config, dashboard, gateway)?);
         Ok(Self { handler, connections: Arc::default() })
     }
 

@@ -8,7 +8,7 @@
 //!
 //! [`endpoint`] lists what the listeners serve: the API, with [`git`] and [`mcp`] as protocols of their own below its
 //! address, and [`pets`], [`dashboard`], [`metrics`] and [`sandbox`] on separate addresses. [`InProcess`] is the API
-//! without a listener. Start reading at [`Server::run`].
+//! without a listener. Start reading at [`Server::run`]; [`drain`] has the end.
 
 #![expect(clippy::disallowed_types, reason = "this folder serves HTTP connections")]
 
@@ -19,6 +19,7 @@ mod body;
 mod connections;
 mod dashboard;
 mod descriptors;
+mod drain;
 mod endpoint;
 mod forwarding;
 mod git;
@@ -42,13 +43,10 @@ pub use self::in_process::InProcess;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
-use self::connections::Connections;
+use self::drain::{Listeners, announce, finish};
 use self::endpoint::Endpoint;
 use self::listen::{bind, bind_dashboard, bind_optional};
 use self::pets::PetsEndpoint;
@@ -91,11 +89,9 @@ impl Server {
             StorageSettings::Directory => None,
         };
         app.jobs.start()?;
-        let gateway = Arc::new(Gateway::new(
-            Arc::clone(&app.accounts),
-            config.access.identity.as_ref(),
-            &config.access.rate_limit,
-        )?);
+        let access = &config.access;
+        let gateway = Gateway::new(Arc::clone(&app.accounts), access.identity.as_ref(), &access.rate_limit)?;
+        let gateway = Arc::new(gateway.among_nodes(app.namespaces.ownership()));
         let handler = Arc::new(RequestHandler::new(app, config, dashboard, gateway)?);
         Ok(Self { listener, pets, sandbox, metrics, dashboard: dashboard_listener, nodes, handler })
     }
@@ -126,51 +122,40 @@ impl Server {
     }
 
     /// Serves until `stop` completes. Then open requests finish, each worker finishes its current message, and buffered
-    /// writes are synced.
+    /// writes are synced. A process that shares its storage announces this to balancers before, and gives up its
+    /// namespaces.
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
         let app = Arc::clone(&self.handler.app);
         let endpoint = Endpoint::api(Arc::clone(&self.handler))?;
         let mut settings = self.handler.config.server.clone();
         let shutdown = settings.shutdown;
         settings.connections = descriptors::connections(settings.connections);
-        let (stop_listeners, stopped) = watch::channel(false);
-        let mut listeners = JoinSet::new();
+        let mut listeners = Listeners::new(&settings);
+        let mut nodes = Listeners::new(&settings);
+        if let Some(listener) = self.nodes {
+            nodes.serve(listener, Endpoint::Nodes(Arc::clone(&self.handler)));
+        }
         for (listener, endpoint) in [
             (self.pets, Endpoint::Pets(PetsEndpoint::new(Arc::clone(&self.handler), app.animals.clone()))),
             (self.sandbox, Endpoint::Sandbox(Arc::clone(&app.billing))),
             (self.metrics, Endpoint::Metrics(Arc::clone(&app))),
-            (self.nodes, Endpoint::Nodes(Arc::clone(&self.handler))),
             (self.dashboard, Endpoint::Dashboard(self.handler)),
             (Some(self.listener), endpoint),
         ] {
             if let Some(listener) = listener {
-                listeners.spawn(Connections::new(&settings).serve(listener, stopped.clone(), endpoint));
+                listeners.serve(listener, endpoint);
             }
         }
 
         stop.await;
-        // Cannot fail: `stopped` is still there to receive it.
-        let _ = stop_listeners.send(true);
+        let left = announce(app.namespaces.ownership(), shutdown).await;
+        listeners.stop();
         // Requests that wait for their write are answered now.
         app.intake.end_waits();
-        drain(shutdown, listeners, Arc::clone(&app)).await?;
+        finish(left, listeners, nodes, Arc::clone(&app)).await?;
         if let Err(error) = app.billing.flush_meters() {
             tracing::error!(%error, "the last counts of used units could not be written");
         }
         app.close()
     }
-}
-
-/// Waits until open requests and workers have finished, at most for the time that `server.shutdown` allows.
-async fn drain(shutdown: Duration, mut listeners: JoinSet<()>, app: Arc<App>) -> anyhow::Result<()> {
-    let drained = async move {
-        while listeners.join_next().await.is_some() {}
-        tokio::task::spawn_blocking(move || app.jobs.drain()).await
-    };
-    match tokio::time::timeout(shutdown, drained).await {
-        Ok(drained) => drained?,
-        // Nothing is lost: accepted writes are durable.
-        Err(_) => tracing::warn!("some work did not finish in time; accepted writes resume at the next start"),
-    }
-    Ok(())
 }

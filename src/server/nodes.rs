@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
 use super::activity::Activity;
-use super::forwarding::QUESTIONS;
+use super::forwarding::{QUESTIONS, check_protocol};
 use super::git;
 use super::reply_memory::small_response;
 use super::requests::RequestHandler;
@@ -21,12 +21,15 @@ use crate::metrics::NodeCall;
 /// Maximum length of a question of a service, in bytes.
 const QUESTION_BYTES_MAX: usize = 1 << 20;
 
-/// Responds to a forwarded request. One without a valid pass is refused.
+/// Responds to a forwarded request. One of another version of the protocol, or without a valid pass, is refused.
 pub(super) async fn respond(
     handler: Arc<RequestHandler>,
     mut request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
+    if let Err(refusal) = check_protocol(request.headers()) {
+        return small_response(refusal);
+    }
     let target = match request.uri().path_and_query() {
         Some(target) => target.as_str(),
         None => request.uri().path(),

@@ -187,7 +187,7 @@ impl RequestHandler {
             reply_memory: ReplyMemory::new(bodies.clone()),
             bodies,
             open_bodies: MemoryBudget::for_anonymous(),
-            admission: Admission::new(&config, &app.reads),
+            admission: Admission::new(&config, &app.reads, app.namespaces.ownership()),
             metrics: app.jobs.metrics(),
             forwarding,
             app,

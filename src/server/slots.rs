@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::sender::Sender;
+use crate::cluster::Ownership;
 
 /// Senders without slots whose entry is kept, so that their next request allocates nothing.
 const KEPT_SENDERS_MAX: usize = 1024;
@@ -22,6 +23,8 @@ pub(super) struct SlotPool {
     spare: usize,
     /// Requests of one sender that run at once; its others wait in order of arrival.
     running_max: usize,
+    /// The nodes that share the slots. `None` if the process has all of them.
+    nodes: Option<Arc<Ownership>>,
     taken: Mutex<TakenSlots>,
 }
 
@@ -50,9 +53,19 @@ pub(super) struct HeldSlots {
 impl SlotPool {
     /// Makes a pool of `common` slots and `spare` ones, in which up to `running_max` requests of one sender run.
     pub(super) fn new(common: usize, spare: usize, running_max: usize) -> Arc<Self> {
+        Self::of_nodes(None, common, spare, running_max)
+    }
+
+    /// Makes a pool whose slots are divided among the nodes that share the storage, if it is shared.
+    pub(super) fn divided(ownership: &Arc<Ownership>, common: usize, spare: usize, running_max: usize) -> Arc<Self> {
+        let nodes = if ownership.is_alone() { None } else { Some(Arc::clone(ownership)) };
+        Self::of_nodes(nodes, common, spare, running_max)
+    }
+
+    fn of_nodes(nodes: Option<Arc<Ownership>>, common: usize, spare: usize, running_max: usize) -> Arc<Self> {
         // The largest number of permits of a semaphore is in effect no limit.
         let running_max = running_max.clamp(1, Semaphore::MAX_PERMITS);
-        Arc::new(Self { common, spare, running_max, taken: Mutex::default() })
+        Arc::new(Self { common, spare, running_max, nodes, taken: Mutex::default() })
     }
 
     /// Returns how many slots one sender can hold at most.
@@ -89,16 +102,20 @@ impl SlotPool {
 
     /// Returns whether a sender that holds `own` of all `total` taken slots may take `more`.
     fn allows(&self, total: usize, own: usize, more: usize) -> bool {
+        let (common, spare) = match &self.nodes {
+            Some(nodes) => (nodes.share_of(self.common), nodes.share_of(self.spare)),
+            None => (self.common, self.spare),
+        };
         let total = total.saturating_add(more);
-        if total <= self.common {
+        if total <= common {
             return true;
         }
-        if own.saturating_add(more) > self.spare.div_ceil(2) {
+        if own.saturating_add(more) > spare.div_ceil(2) {
             return false;
         }
         // The last half of the spare slots is for senders that hold none.
-        let spare = if own == 0 { self.spare } else { self.spare / 2 };
-        total <= self.common.saturating_add(spare)
+        let spare = if own == 0 { spare } else { spare / 2 };
+        total <= common.saturating_add(spare)
     }
 
     /// Gives back all slots of a [`HeldSlots`]. Removes the entry of a sender without slots if there are many

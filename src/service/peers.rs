@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 
+/// The version of what nodes send to each other: forwarded requests, questions and answers. Every change of a question
+/// or an answer raises it, because their encoding names no fields. Nodes of another version are refused.
+pub const PROTOCOL: u32 = 1;
+
 /// Carries questions to other nodes.
 pub trait PeerCalls: Send + Sync {
     /// Sends a question to the internal listener at an address and returns the answer. Blocks until then.
@@ -204,6 +208,8 @@ impl From<Error> for PeerError {
             Error::DamagedNamespace(detail) => Self::DamagedNamespace(detail),
             Error::Damaged(detail) => Self::Damaged(detail),
             Error::Elsewhere { address } => Self::Elsewhere { address },
+            // Given up during the answer. The same question can succeed at the next owner.
+            lost @ Error::NotOwner(_) => Self::Disk { trouble: SentTrouble::Unreachable, reason: lost.to_string() },
             other => Self::Internal(other.to_string()),
         }
     }
@@ -307,6 +313,17 @@ mod tests {
             let found = asked(Err(error)).expect_err("an error");
             assert_eq!(format!("{found:?}"), expected);
         }
+    }
+
+    #[test]
+    fn a_namespace_that_was_given_up_during_an_answer_can_be_asked_for_again() {
+        let namespace = NamespaceKey {
+            account: AccountId::default(),
+            name: cuebase_storage::NamespaceName::default(),
+            id: cuebase_storage::NamespaceId::default(),
+        };
+        let found = asked(Err(Error::NotOwner(namespace))).expect_err("an error");
+        assert!(found.is_temporary() && found.response_code() == ErrorCode::StorageUnavailable, "{found:?}");
     }
 
     #[test]

@@ -161,6 +161,12 @@ impl Store {
         self.fences.owned()
     }
 
+    /// Returns the namespaces that this process owns and did not use since the last call of this function. It uses one by
+    /// a claim, by a batch, and by the question whether it owns the namespace.
+    pub fn unused_namespaces(&self) -> Vec<NamespaceId> {
+        self.fences.take_unused()
+    }
+
     /// Gives a namespace up, so that any node can claim it. Nothing of the namespace is written by this node from the
     /// beginning of the call on, even if it fails.
     ///

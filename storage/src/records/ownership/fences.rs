@@ -1,6 +1,7 @@
 //! What a batch expects of the owner records of its namespaces.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 
@@ -17,8 +18,16 @@ pub const FENCED: bool = !cfg!(feature = "unfenced");
 pub(crate) enum Fences {
     /// The process is the only one with the database. Batches expect nothing.
     Alone,
-    /// The process shares the database. The owner records of the namespaces that it claimed, as they are stored.
-    Shared(RwLock<HashMap<NamespaceId, Vec<u8>>>),
+    /// The process shares the database. The namespaces that it claimed.
+    Shared(RwLock<HashMap<NamespaceId, ClaimedNamespace>>),
+}
+
+/// A namespace that this process claimed.
+pub(crate) struct ClaimedNamespace {
+    /// The owner record as it is stored.
+    record: Vec<u8>,
+    /// Whether the namespace was used since [`Fences::take_unused`] was called last.
+    is_used: AtomicBool,
 }
 
 /// What a process holds of a namespace.
@@ -41,7 +50,10 @@ impl Fences {
     pub(super) fn record(&self, namespace: NamespaceId) -> Held {
         let Self::Shared(held) = self else { return Held::All };
         match held.read().get(&namespace) {
-            Some(record) => Held::Under(record.clone()),
+            Some(claimed) => {
+                claimed.is_used.store(true, Ordering::Relaxed);
+                Held::Under(claimed.record.clone())
+            }
             None => Held::Nothing,
         }
     }
@@ -50,8 +62,26 @@ impl Fences {
     pub(super) fn holds(&self, namespace: NamespaceId) -> bool {
         match self {
             Self::Alone => true,
-            Self::Shared(held) => held.read().contains_key(&namespace),
+            Self::Shared(held) => match held.read().get(&namespace) {
+                Some(claimed) => {
+                    claimed.is_used.store(true, Ordering::Relaxed);
+                    true
+                }
+                None => false,
+            },
         }
+    }
+
+    /// Returns the claimed namespaces that were not used since the last call of this function. A claim is a use.
+    pub(super) fn take_unused(&self) -> Vec<NamespaceId> {
+        let Self::Shared(held) = self else { return Vec::new() };
+        let mut unused = Vec::new();
+        for (namespace, claimed) in held.read().iter() {
+            if !claimed.is_used.swap(false, Ordering::Relaxed) {
+                unused.push(*namespace);
+            }
+        }
+        unused
     }
 
     /// The namespaces that this process claimed.
@@ -99,7 +129,7 @@ impl Fences {
     /// Remembers a claim.
     pub(super) fn hold(&self, namespace: NamespaceId, record: Vec<u8>) {
         if let Self::Shared(held) = self {
-            held.write().insert(namespace, record);
+            held.write().insert(namespace, ClaimedNamespace { record, is_used: AtomicBool::new(true) });
         }
     }
 
@@ -107,7 +137,7 @@ impl Fences {
     pub(crate) fn drop_hold(&self, namespace: NamespaceId) -> Option<Vec<u8>> {
         match self {
             Self::Alone => None,
-            Self::Shared(held) => held.write().remove(&namespace),
+            Self::Shared(held) => held.write().remove(&namespace).map(|claimed| claimed.record),
         }
     }
 

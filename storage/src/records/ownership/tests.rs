@@ -80,6 +80,8 @@ test_shared_stores! {
     a_namespace_is_written_by_its_owner_only,
     a_namespace_has_one_owner_while_that_node_has_a_session,
     a_released_namespace_can_be_claimed_at_once,
+    the_namespaces_of_each_node_are_counted,
+    a_namespace_is_unused_until_it_is_asked_for,
     the_namespaces_of_a_dead_node_can_be_claimed,
     a_former_owner_writes_nothing_after_a_claim,
     a_node_that_renews_its_session_is_not_declared_dead,
@@ -175,6 +177,38 @@ fn a_released_namespace_can_be_claimed_at_once(nodes: &Nodes) {
     // A second release of the former owner leaves the new one alone.
     nodes.first().release(home.id).expect("has nothing to release");
     write(nodes.second(), &home, 2).expect("the owner writes");
+}
+
+fn the_namespaces_of_each_node_are_counted(nodes: &Nodes) {
+    let (first, second) = (session(nodes.first(), Instant::now()), session(nodes.second(), Instant::now()));
+    for number in 1..=3 {
+        assert_eq!(claim(nodes.first(), first.id(), &namespace(nodes.first(), number)), Claim::Held);
+    }
+    let other = namespace(nodes.first(), 4);
+    assert_eq!(claim(nodes.second(), second.id(), &other), Claim::Held);
+    nodes.first().release(NamespaceId::new(Ulid::from(2))).expect("releases");
+    let owned = nodes.second().owner_counts().expect("counts");
+    assert_eq!((owned.len(), owned[&first.id()], owned[&second.id()]), (2, 2, 1));
+}
+
+fn a_namespace_is_unused_until_it_is_asked_for(nodes: &Nodes) {
+    let node = session(nodes.first(), Instant::now());
+    let (asked, written) = (namespace(nodes.first(), 1), namespace(nodes.first(), 2));
+    for home in [&asked, &written] {
+        assert_eq!(claim(nodes.first(), node.id(), home), Claim::Held);
+    }
+    assert!(nodes.first().unused_namespaces().is_empty(), "they have just been claimed");
+    let unused = || {
+        let mut unused = nodes.first().unused_namespaces();
+        unused.sort_unstable();
+        unused
+    };
+    assert_eq!(unused(), [asked.id, written.id]);
+    nodes.first().require_owned(&asked.key()).expect("is the owner");
+    assert_eq!(unused(), [written.id]);
+    write(nodes.first(), &written, 1).expect("the owner writes");
+    assert_eq!(unused(), [asked.id]);
+    assert!(nodes.second().unused_namespaces().is_empty(), "it owns nothing");
 }
 
 fn the_namespaces_of_a_dead_node_can_be_claimed(nodes: &Nodes) {
