@@ -152,6 +152,11 @@ impl Error {
         Self::NotFound { code, message: message.into() }
     }
 
+    /// Returns an error for what has to wait for a backup.
+    pub fn backup_in_progress(remedy: &str) -> Self {
+        Self::Unavailable { code: ErrorCode::BackupInProgress, message: format!("a backup is in progress: {remedy}") }
+    }
+
     /// Returns the error as that of one of the namespaces that a request names.
     pub fn in_namespace(self, namespace: &str) -> Self {
         Self::InNamespace { namespace: namespace.to_owned(), error: Box::new(self) }
@@ -285,6 +290,7 @@ impl From<cuebase_storage::Error> for Error {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
             (cuebase_storage::Error::NamespaceGone(_), _) => Self::NamespaceGone,
             (cuebase_storage::Error::NotOwner(namespace), _) => Self::NotOwner(namespace.clone()),
+            (cuebase_storage::Error::BackupInProgress, _) => Self::backup_in_progress("try again after it"),
             // The reason may quote the client's input, which must not be in the log.
             (cuebase_storage::Error::Invalid { what, .. }, None) => Self::internal(format!("{what}: not valid")),
             (_, Some(trouble)) => Self::Disk { trouble, reason: error.to_string() },

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use super::progress::{Bar, run_with_bar};
-use crate::config::Config;
+use crate::config::{Config, StorageSettings};
 use crate::control::Command;
 use crate::maintenance::backup::BackupReport;
-use crate::maintenance::doctor::{Finding, Health, advice};
+use crate::maintenance::doctor::{Finding, Health, advice, cluster_advice};
 use crate::maintenance::restore;
 
 /// Options of `cuebase backup`.
@@ -80,7 +80,11 @@ pub(super) fn doctor(config: &Config, options: &DoctorOptions) -> anyhow::Result
         };
         writeln!(out, "{word:<9} {}: {}", finding.subject, finding.description)?;
     }
-    match advice(&config.data, &findings) {
+    let advice = match &config.storage {
+        StorageSettings::Directory => advice(&config.data, &findings),
+        StorageSettings::Shared(_) => cluster_advice(&findings),
+    };
+    match advice {
         Some(advice) => bail!(advice),
         None => Ok(()),
     }

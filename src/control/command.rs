@@ -11,7 +11,7 @@ use crate::maintenance::export::Format;
 use crate::maintenance::import;
 
 /// A command on a data directory. Its JSON is the format of the socket.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Creates a key.

@@ -23,6 +23,8 @@ use crate::service::inspector::Inspector;
 const LISTED_MAX: usize = 100_000;
 /// Namespaces that an error names.
 const NAMED_MAX: usize = 5;
+/// Runs of a command that meets namespaces which this process does not own yet.
+const RUNS_MAX: u32 = 3;
 
 /// The process that runs a command.
 #[derive(Clone, Copy)]
@@ -44,6 +46,31 @@ pub(super) struct CommandRunner<'a> {
 impl CommandRunner<'_> {
     /// Runs a command and returns its result.
     pub(super) fn run(&self, command: Command) -> Result<Value> {
+        let result = self.run_at_owner(command);
+        // Only at the end, because jobs cannot be started again.
+        self.stop_jobs();
+        result
+    }
+
+    /// Runs a command. If it fails because this process does not own a namespace, nothing has changed: the namespace is
+    /// claimed, and the command runs again.
+    fn run_at_owner(&self, command: Command) -> Result<Value> {
+        let ownership = self.app.namespaces.ownership();
+        if ownership.is_alone() {
+            return self.run_once(command);
+        }
+        let mut runs = 1;
+        loop {
+            let namespace = match self.run_once(command.clone()) {
+                Err(Error::NotOwner(namespace)) if runs < RUNS_MAX => namespace,
+                result => return result.map_err(with_place),
+            };
+            ownership.hold(&namespace).map_err(with_place)?;
+            runs += 1;
+        }
+    }
+
+    fn run_once(&self, command: Command) -> Result<Value> {
         let app = self.app;
         match command {
             Command::CreateKey { account, key } => self.create_key(&account, key),
@@ -68,6 +95,7 @@ impl CommandRunner<'_> {
                 Ok(json!({"id": id, "retried": true}))
             }
             Command::RetryDeadLetters { account, namespace } => {
+                self.hold_namespaces_of_letters(account.as_ref(), namespace.as_ref())?;
                 let retried = app.intake.retry_dead_letters(account.as_ref(), namespace.as_ref())?;
                 Ok(json!({"retried": retried}))
             }
@@ -157,6 +185,27 @@ impl CommandRunner<'_> {
         Ok(json!({"name": name, "deleted": true}))
     }
 
+    /// Claims the namespaces of the selected dead letters, so that either all are retried or none.
+    fn hold_namespaces_of_letters(&self, account: Option<&AccountId>, namespace: Option<&NamespaceName>) -> Result<()> {
+        let ownership = self.app.namespaces.ownership();
+        if ownership.is_alone() {
+            return Ok(());
+        }
+        for letter in self.app.inspector.dead_letters()? {
+            let is_selected = account.is_none_or(|account| letter.account == *account)
+                && namespace.is_none_or(|namespace| letter.namespace == *namespace);
+            if !is_selected {
+                continue;
+            }
+            match ownership.hold(&letter.namespace_key()) {
+                // Letters of deleted namespaces stay.
+                Ok(()) | Err(Error::NamespaceGone) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     fn list_dead_letters(&self) -> Result<Value> {
         let mut listed = Vec::new();
         for letter in self.app.inspector.dead_letters()? {
@@ -218,23 +267,17 @@ impl CommandRunner<'_> {
         options: import::Options,
     ) -> Result<Value> {
         self.start_jobs()?;
-        let report = import::import(self.app, account, namespace, from, options, self.report);
-        self.stop_jobs();
-        Ok(json!(report?))
+        Ok(json!(import::import(self.app, account, namespace, from, options, self.report)?))
     }
 
     fn reextract(&self, account: &AccountId, namespace: &NamespaceName, session: Option<&str>) -> Result<Value> {
         self.start_jobs()?;
-        let report = reextract::reextract(self.app, account, namespace, session, self.report);
-        self.stop_jobs();
-        Ok(json!(report?))
+        Ok(json!(reextract::reextract(self.app, account, namespace, session, self.report)?))
     }
 
     fn erase(&self, account: &AccountId, namespace: &NamespaceName, selection: ErasureSelection) -> Result<Value> {
         self.start_jobs()?;
-        let report = erase::erase(self.app, account, namespace, selection, self.report);
-        self.stop_jobs();
-        Ok(json!(report?))
+        Ok(json!(erase::erase(self.app, account, namespace, selection, self.report)?))
     }
 
     /// Starts the jobs for a command that waits for ingestion. In a server they run already.
@@ -251,6 +294,19 @@ impl CommandRunner<'_> {
             Host::Server(_) => {}
         }
     }
+}
+
+/// Adds to the error of a namespace of another node where the command can be run.
+fn with_place(error: Error) -> Error {
+    let address = match error {
+        Error::Elsewhere { address } => address,
+        other => return other,
+    };
+    let message = format!(
+        "another node, {address}, owns the namespace: run the command on the machine of that node, or here after that \
+         node has ended"
+    );
+    Error::Unavailable { code: ErrorCode::StorageUnavailable, message }
 }
 
 /// Refuses a key that is confined to a namespace that does not exist. `default` exists in every account.
@@ -278,4 +334,18 @@ fn unknown_namespace(inspector: &Inspector, account: &AccountId, name: &Namespac
     }
     let more = if records.len() > NAMED_MAX { " and more" } else { "" };
     Ok(format!("namespace {name:?} does not exist: the account {account:?} has {}{more}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_foreign_namespace_names_the_machine_to_use() {
+        let error = with_place(Error::Elsewhere { address: "node-2:8090".to_owned() });
+        assert_eq!(error.response_code(), ErrorCode::StorageUnavailable);
+        assert!(error.to_string().contains("on the machine of that node"), "{error}");
+        assert!(error.to_string().contains("node-2:8090"), "{error}");
+        assert!(matches!(with_place(Error::NamespaceGone), Error::NamespaceGone));
+    }
 }

@@ -11,9 +11,11 @@ use crate::error::Result;
 use crate::namespace::plan::Plan;
 
 /// Rewrites history and records. No backup may be made meanwhile: it would have the records of before and the history
-/// of after.
+/// of after. Several nodes have no such lock: a backup in progress makes the plan of the erasure fail. It is asked for
+/// here too, before the history is rewritten.
 pub(super) fn erase(attempt: &Attempt<'_>, selection: &ErasureSelection) -> Result<()> {
     let _no_backup = attempt.ingestion.namespaces.hold_backups()?;
+    attempt.ingestion.store.require_no_backup()?;
     attempt.namespace.erase(attempt.entry, selection, attempt.now)
 }
 

@@ -7,7 +7,6 @@ use cuebase_storage::Store;
 
 use super::components::{JobComponents, JobParts};
 use super::job::{Job, JobName};
-use super::orphan_packs::remove_orphan_packs;
 use super::orphan_snapshots::remove_orphan_snapshots;
 use super::stop::{StopSignal, Wake};
 use crate::clock::Clock;
@@ -18,6 +17,7 @@ use crate::namespace::repository_home::RepositoryHome;
 use crate::service::intake::DEDUP_WINDOW_MS;
 use crate::service::media::Media;
 use crate::service::namespaces::NamespaceDirectory;
+use crate::service::orphan_packs::remove_orphan_packs;
 use crate::service::running_time::RunningTime;
 use crate::service::writes::WRITE_RETENTION_MS;
 

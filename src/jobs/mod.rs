@@ -20,7 +20,6 @@ mod index_snapshots;
 mod ingestion;
 mod ingestion_shared;
 mod job;
-mod orphan_packs;
 mod orphan_snapshots;
 mod outage;
 mod reembedding;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cuebase_storage::Store;
+
 use super::components::JobComponents;
 use super::job::{Job, JobName};
 use super::stop::{StopSignal, Wake};
@@ -16,6 +18,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 
 /// The minute sweep. The first one is at the start, but on its own thread, so that it does not delay the start.
 pub(super) struct Sweep {
+    store: Arc<Store>,
     namespaces: Arc<Namespaces>,
     directory: Arc<NamespaceDirectory>,
     reserve: Arc<DiskReserve>,
@@ -25,6 +28,7 @@ pub(super) struct Sweep {
 impl Sweep {
     pub(super) fn new(components: &JobComponents, directory: &Arc<NamespaceDirectory>) -> Self {
         Self {
+            store: Arc::clone(&components.store),
             namespaces: Arc::clone(&components.namespaces),
             directory: Arc::clone(directory),
             reserve: Arc::clone(&components.reserve),
@@ -54,6 +58,7 @@ impl Job for Sweep {
                 self.directory.finish_removals();
             }
             self.namespaces.remove_foreign_copies()?;
+            self.store.release_abandoned_hold()?;
         }
         self.has_run = true;
         if let Err(error) = self.reserve.ensure() {

@@ -48,6 +48,11 @@ pub struct ExportReport {
 }
 
 /// Exports a namespace to a file or folder that does not exist yet.
+///
+/// # Errors
+///
+/// [`Error::NotOwner`] if another process may own the namespace; nothing is written then. Other failures are those of the
+/// export.
 pub fn export(
     app: &App,
     account: &AccountId,
@@ -60,7 +65,10 @@ pub fn export(
     let export = Export { app, account, name, to, on_progress };
     match export.write(format) {
         Ok(items) => Ok(ExportReport { to: to.to_path_buf(), items }),
-        Err(error) => Err(Error::invalid(ErrorCode::InvalidExport, with_causes(&error))),
+        Err(error) => match error.downcast_ref::<Error>() {
+            Some(Error::NotOwner(namespace)) => Err(Error::NotOwner(namespace.clone())),
+            _ => Err(Error::invalid(ErrorCode::InvalidExport, with_causes(&error))),
+        },
     }
 }
 

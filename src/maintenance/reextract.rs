@@ -38,6 +38,8 @@ pub fn reextract(
         return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("the namespace {name:?} does not exist")));
     };
     let mut queued = BTreeSet::new();
+    // Otherwise another node could own the namespace after some of the conversations were queued.
+    app.namespaces.ownership().hold(&namespace.key())?;
     for source in sources(&app.inspector, namespace.id, session_id)? {
         queued.insert(app.intake.accept_reextraction(&namespace, source)?);
         on_progress(Progress::new("conversations queued", queued.len() as u64, 0));

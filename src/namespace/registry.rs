@@ -311,18 +311,7 @@ impl Namespaces {
     /// Runs an action while no write of this service is in progress in a namespace, open or not. Changes that another
     /// process makes to the repository are not held back.
     pub fn with_writes_paused<T>(&self, record: &NamespaceRecord, action: impl FnOnce() -> T) -> T {
-        let key = record.key();
-        let slot = {
-            let mut open = self.open.lock();
-            match open.iter().find(|(open_key, _)| open_key.id == key.id) {
-                Some((_, slot)) => Arc::clone(slot),
-                None => {
-                    let slot = Arc::new(NamespaceSlot::default());
-                    open.insert(0, (key, Arc::clone(&slot)));
-                    slot
-                }
-            }
-        };
+        let slot = self.unused_slot(record.key());
         let opened = slot.namespace.lock();
         match opened.clone() {
             Some(namespace) => {
@@ -331,6 +320,38 @@ impl Namespaces {
             }
             None => action(),
         }
+    }
+
+    /// Returns the slot of a namespace without counting as a use.
+    fn unused_slot(&self, key: NamespaceKey) -> Arc<NamespaceSlot> {
+        let mut open = self.open.lock();
+        match open.iter().find(|(open_key, _)| open_key.id == key.id) {
+            Some((_, slot)) => Arc::clone(slot),
+            None => {
+                let slot = Arc::new(NamespaceSlot::default());
+                open.insert(0, (key, Arc::clone(&slot)));
+                slot
+            }
+        }
+    }
+
+    /// Closes a namespace and removes its local copy, so that the next opening fetches everything again. Does nothing if
+    /// the data directory has the only copy.
+    pub fn drop_copy(&self, record: &NamespaceRecord) -> Result<()> {
+        if self.context.repositories.is_disk() {
+            return Ok(());
+        }
+        let slot = self.unused_slot(record.key());
+        // Locked until the files are removed, so that the namespace is not opened meanwhile.
+        let mut opened = slot.namespace.lock();
+        if let Some(namespace) = opened.take() {
+            namespace.retire(End::Released);
+        }
+        let repository = self.repository_path(record);
+        for folder in index_folders(&self.index_path(record)).into_iter().chain([repository]) {
+            remove(&folder)?;
+        }
+        Ok(())
     }
 
     /// Makes deletions fail until the guard is dropped, so that a backup can copy files.
@@ -343,10 +364,7 @@ impl Namespaces {
     pub fn hold_backups(&self) -> Result<impl Drop + '_> {
         match self.deletions.try_read() {
             Some(guard) => Ok(guard),
-            None => {
-                let message = "a backup is in progress: the text is erased after it".into();
-                Err(Error::Unavailable { code: ErrorCode::BackupInProgress, message })
-            }
+            None => Err(Error::backup_in_progress("the text is erased after it")),
         }
     }
 
@@ -359,8 +377,7 @@ impl Namespaces {
     /// Afterwards the namespace can neither be read nor written, even if its files still exist.
     pub(crate) fn retire(&self, account: &AccountId, name: &NamespaceName) -> Result<Option<RemovalRecord>> {
         let Some(_deleting) = self.deletions.try_read() else {
-            let message = "a backup is in progress: delete the namespace after it".into();
-            return Err(Error::Unavailable { code: ErrorCode::BackupInProgress, message });
+            return Err(Error::backup_in_progress("delete the namespace after it"));
         };
         let Some(record) = self.context.store.namespace(account, name)? else { return Ok(None) };
         let retired = match self.context.store.retire_namespace(&record).map_err(Error::from) {

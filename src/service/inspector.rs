@@ -56,6 +56,11 @@ impl Inspector {
         Ok(self.store.sync()?)
     }
 
+    /// Returns the open records, for the maintenance of several nodes.
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     /// Returns the path of the data directory.
     pub fn data(&self) -> &Path {
         &self.data

@@ -59,9 +59,14 @@ fn sweep_bucket(store: &Store, bucket: &Bucket, now_ms: i64) -> Result<()> {
     // Each record is read after the list, so that one which was written meanwhile is found.
     for object in bucket.list(media_files::DIRECTORY)? {
         let Some(id) = media_files::id_in_name(&object.name) else { continue };
-        if is_removable(&object, now_ms) && store.media(id)?.is_none() {
-            bucket.delete(&object.name)?;
+        if !is_removable(&object, now_ms) || store.media(id)?.is_some() {
+            continue;
         }
+        // Asked after the record was read: a backup that begins later does not know the file either.
+        if store.is_backup_in_progress()? {
+            return Ok(());
+        }
+        bucket.delete(&object.name)?;
     }
     Ok(())
 }

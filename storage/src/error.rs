@@ -134,6 +134,9 @@ pub enum Error {
     /// This node did not renew its session in time, so that others declared it dead.
     #[error("the session of this node has ended")]
     SessionEnded,
+    /// A backup of several nodes is in progress, so nothing that it copies may be deleted. Nothing has changed.
+    #[error("a backup is in progress")]
+    BackupInProgress,
     /// The branch moved while a commit was being written. The caller reads the branch again and retries.
     #[error("the branch moved while a commit was being written: read the branch again and retry")]
     Conflict,

@@ -53,7 +53,7 @@ class Ports:
     master: int = 9333
     volume: int = 8080
     filer: int = 8888
-    s3: int = PORT
+    s3: int = _PORT
 
     @classmethod
     def of_this_process(cls) -> Ports:

@@ -72,10 +72,12 @@ impl Import<'_> {
         self.app.inspector.namespace(self.account, self.name)
     }
 
-    /// Returns the namespace, and creates it if it does not exist.
+    /// Returns the namespace, and creates it if it does not exist. Of several nodes, this one owns it then.
     pub(super) fn create_namespace(&self) -> Result<NamespaceRecord> {
         self.app.accounts.ensure_account(self.account)?;
-        Ok(self.app.namespaces.create(self.account, self.name)?.0)
+        let record = self.app.namespaces.create(self.account, self.name)?.0;
+        self.app.namespaces.ownership().hold(&record.key())?;
+        Ok(record)
     }
 
     /// Reports progress.

@@ -24,9 +24,9 @@ const MEDIA: &str = "media/";
 /// The database and the bucket of a cluster.
 pub struct Cluster {
     /// The records.
-    pub(super) store: Arc<Store>,
+    pub(in crate::maintenance) store: Arc<Store>,
     /// Large packs, and uploaded files.
-    pub(super) bucket: Arc<Bucket>,
+    pub(in crate::maintenance) bucket: Arc<Bucket>,
 }
 
 impl Cluster {
@@ -43,6 +43,11 @@ impl Cluster {
         let bucket = Bucket::open(bucket).context("the bucket of storage.bucket cannot be opened")?;
         check_cluster(&engine, &store, &bucket, unsafe_database)?;
         Ok(Self { store, bucket: Arc::new(bucket) })
+    }
+
+    /// A cluster of which everything can be read that these records name.
+    pub(in crate::maintenance) fn new(store: Arc<Store>, bucket: Arc<Bucket>) -> Self {
+        Self { store, bucket }
     }
 
     /// Waits until nodes that ended without a word count as dead.
@@ -90,7 +95,7 @@ impl Cluster {
     }
 
     /// The ledger of a namespace's repository.
-    pub(super) fn ledger(&self, namespace: &NamespaceRecord) -> StoreLedger {
+    pub(in crate::maintenance) fn ledger(&self, namespace: &NamespaceRecord) -> StoreLedger {
         StoreLedger::new(Arc::clone(&self.store), Arc::clone(&self.bucket), namespace.key())
     }
 
@@ -104,7 +109,7 @@ impl Cluster {
     }
 }
 
-/// Returns the name of the object of an uploaded file.
-pub(super) fn media_object(record: &MediaRecord) -> String {
+/// Returns the name of the object of an uploaded file. It is also the path of the file in a data directory.
+pub(in crate::maintenance) fn media_object(record: &MediaRecord) -> String {
     format!("{MEDIA}{}/{}", record.namespace_id, record.id)
 }

@@ -55,7 +55,7 @@ pub(super) fn upload(
 }
 
 /// Writes the files of a bucket into a data directory. Files that have the right size are left as they are.
-pub(super) fn download(
+pub(in crate::maintenance) fn download(
     data: &Path,
     directory: &Store,
     cluster: &Cluster,

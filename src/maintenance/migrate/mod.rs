@@ -10,8 +10,8 @@
 
 mod cluster;
 mod marker;
-mod media;
-mod repositories;
+pub(super) mod media;
+pub(super) mod repositories;
 
 use std::path::Path;
 
@@ -20,6 +20,7 @@ use cuebase_storage::records::{compare_records, copy_records};
 use cuebase_storage::{Error as StorageError, Store};
 
 pub use self::cluster::Cluster;
+pub(super) use self::cluster::media_object;
 use super::progress::Progress;
 
 /// What a migration copied, now or in an interrupted run before.

@@ -89,20 +89,26 @@ pub(super) fn fetch(
     let namespaces = directory.all_namespaces()?;
     let all = namespaces.len() as u64;
     for (done, namespace) in (1..).zip(&namespaces) {
-        fetch_one(data, cluster, namespace).with_context(|| failed(namespace))?;
+        fetch_one(data, cluster, namespace)?;
         on_progress(Progress::new("repositories copied", done, all));
     }
     Ok(())
 }
 
-fn fetch_one(data: &Path, cluster: &Cluster, namespace: &NamespaceRecord) -> anyhow::Result<()> {
+/// Fetches the repository of one namespace. Packs that the folder has are left as they are.
+pub(in crate::maintenance) fn fetch_one(
+    data: &Path,
+    cluster: &Cluster,
+    namespace: &NamespaceRecord,
+) -> anyhow::Result<()> {
     let ledger = cluster.ledger(namespace);
-    if ledger.state()? == LedgerState::default() {
-        ensure!(namespace.head.is_none(), "its repository is missing in the records of the cluster");
+    if ledger.state().with_context(|| failed(namespace))? == LedgerState::default() {
+        ensure!(namespace.head.is_none(), "{}: its repository is missing in the records", failed(namespace));
         return Ok(());
     }
+    let opened = Repository::open_with_ledger(&path_of(data, namespace), Arc::new(ledger));
     // From now on it is a repository without a ledger.
-    drop(Repository::open_with_ledger(&path_of(data, namespace), Arc::new(ledger))?);
+    drop(opened.with_context(|| failed(namespace))?);
     Ok(())
 }
 

@@ -43,7 +43,7 @@ impl PackId {
     }
 
     /// The file name without extension.
-    pub(super) fn stem(self) -> String {
+    pub fn stem(self) -> String {
         format!("pack-{}", self.0)
     }
 }

@@ -1,13 +1,14 @@
 //! The interface of a key-value engine: ordered keys in columns, atomic and conditional batches, and syncs.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::batch::Batch;
 use super::columns::Column;
 use super::durability::{Durability, OpenGeneration};
 use super::page::KeyValuePair;
 use super::stats::EngineStats;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A database of ordered keys in columns. Safe to share between threads.
 ///
@@ -73,6 +74,17 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`](crate::Error::Engine) if the operating system refuses to write it, or if the engine has no
     /// files.
     fn checkpoint(&self, folder: &Path) -> Result<()>;
+
+    /// Returns the keys as they are now, to be read only. They do not change while the returned engine exists, which may
+    /// keep the database from removing what is deleted meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Engine`](crate::Error::Engine) if the database cannot be reached, or if the engine has files:
+    /// [`Self::checkpoint`] copies them.
+    fn snapshot(&self) -> Result<Arc<dyn Engine>> {
+        let source = "this engine has no snapshots: its files can be copied with a checkpoint".into();
+        Err(Error::Engine { trouble: None, source })
+    }
 
     /// Removes from the files of the database what was deleted or replaced before the call, in each column below the
     /// prefix given with it. An empty prefix means the whole column.

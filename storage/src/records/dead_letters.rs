@@ -70,7 +70,8 @@ impl DeadLetter {
         }
     }
 
-    fn namespace_key(&self) -> NamespaceKey {
+    /// The namespace of the write.
+    pub fn namespace_key(&self) -> NamespaceKey {
         NamespaceKey { account: self.account.clone(), name: self.namespace.clone(), id: self.namespace_id }
     }
 

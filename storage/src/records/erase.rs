@@ -18,6 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
+use super::backup_hold;
 use super::batch::RecordBatch;
 use super::dead_letters::DeadLetter;
 use super::dedup::FingerprintSubject;
@@ -102,11 +103,15 @@ impl Store {
     }
 
     /// Records a planned erasure. It is durable on return.
+    ///
+    /// # Errors
+    /// [`Error::BackupInProgress`] if several nodes share the database and one of them makes a backup.
     pub fn put_erasure(&self, namespace: &NamespaceRecord, record: &ErasureRecord) -> Result<()> {
         let mut batch = self.batch();
         batch.require_live(namespace);
+        self.expect_no_backup(&mut batch.changes)?;
         batch.changes.put(Column::Erasures, namespace.id.to_bytes(), encode(record)?);
-        self.commit_synced(batch)
+        self.commit_synced(batch).map_err(backup_hold::explained)
     }
 
     /// Changes all records of a planned erasure in one batch, which is durable on return. Returns the new record of the

@@ -11,9 +11,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::backup_hold;
 use super::queue_entry::queue_prefix;
 use super::store::{Store, decode, encode};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::{joined, prefixed_key};
@@ -169,16 +170,22 @@ impl Store {
 
     /// Deletes a namespace. The deletion is durable on return. Returns false if it was already deleted. Until its
     /// records and files are removed, [`Store::pending_removals`] lists it.
+    ///
+    /// # Errors
+    /// [`Error::BackupInProgress`] if several nodes share the database and one of them makes a backup.
     pub fn retire_namespace(&self, record: &NamespaceRecord) -> Result<bool> {
         let generation = self.kv.generation();
         let removal = RemovalRecord { account: record.account.clone(), name: record.name.clone(), id: record.id };
         let mut batch = self.batch();
         batch.require_live(record);
+        self.expect_no_backup(&mut batch.changes)?;
         batch.changes.delete(Column::LiveNamespaces, record.id.to_bytes());
         batch.changes.delete(Column::Namespaces, joined(&record.account, &record.name));
         batch.changes.put(Column::Removals, record.id.to_bytes(), encode(&removal)?);
-        if !self.commit_if_current(batch)? {
-            return Ok(false);
+        match self.commit(batch).map_err(backup_hold::explained) {
+            Ok(()) => {}
+            Err(Error::ConditionFailed { .. } | Error::NamespaceGone(_)) => return Ok(false),
+            Err(error) => return Err(error),
         }
         self.kv.sync_since(generation)?;
         Ok(true)

@@ -69,12 +69,21 @@ impl Store {
         Ok(store)
     }
 
+    /// Returns the records of a shared database as they are now, to be read only.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the database cannot be reached, or if it is that of a data directory: [`Store::checkpoint`]
+    /// copies it.
+    pub fn snapshot(&self) -> Result<Self> {
+        Ok(Self::over(self.kv.snapshot()?, Fences::shared()))
+    }
+
     fn over(kv: Arc<dyn Engine>, fences: Fences) -> Self {
         let usage_parts = match &fences {
             Fences::Alone => UsageParts::Alone,
             Fences::Shared(_) => UsageParts::of_process(),
         };
-        Self { kv, newest_ids: Mutex::default(), fences, usage_parts }
+        Self { kv, newest_ids: Mutex::default(), fences, usage_parts, abandoned_hold: Mutex::default() }
     }
 
     /// Returns the format of the database. `None` if it is new.

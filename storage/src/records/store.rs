@@ -41,6 +41,8 @@ pub struct Store {
     pub(super) fences: Fences,
     /// Where this process writes what it counts.
     pub(super) usage_parts: UsageParts,
+    /// The hold of a backup of this process that has ended, if its record may still be there.
+    pub(super) abandoned_hold: Mutex<Option<Vec<u8>>>,
 }
 
 impl Store {

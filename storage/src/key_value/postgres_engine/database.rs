@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -10,6 +11,7 @@ use super::deadline::Deadline;
 use super::errors::convert;
 use super::outage::Outage;
 use super::read::Query;
+use super::snapshot::PostgresSnapshot;
 use super::sync::Syncs;
 use super::write::Transaction;
 use crate::call_threads::CallThreads;
@@ -27,7 +29,8 @@ const SIZE: &str = "SELECT pg_total_relation_size('cuebase_kv')";
 /// cannot be reached, as during a fail-over, and repeat reads, and writes whose commit was not sent.
 pub struct PostgresEngine {
     outage: Outage,
-    pub(super) threads: CallThreads,
+    /// Shared with snapshots.
+    pub(super) threads: Arc<CallThreads>,
     pub(super) connections: Connections,
     syncs: Syncs,
 }
@@ -45,7 +48,7 @@ impl PostgresEngine {
     /// seconds or refuses the user.
     pub fn open(url: &str, process: &str) -> Result<Self> {
         let connections = Connections::prepare(url, process.to_owned())?;
-        let threads = CallThreads::start("postgres", THREADS)?;
+        let threads = Arc::new(CallThreads::start("postgres", THREADS)?);
         let opened = connections.clone();
         let syncs = threads.call(async move { Syncs::start(&opened).await })?;
         Ok(Self { outage: Outage::default(), threads, connections, syncs })
@@ -142,6 +145,12 @@ impl Engine for PostgresEngine {
     /// Always [`Error::Engine`], without a trouble of the disk.
     fn checkpoint(&self, _folder: &Path) -> Result<()> {
         Err(Error::Engine { trouble: None, source: "the records are in a database server, not in files".into() })
+    }
+
+    /// Reads in one transaction, which lasts as long as the snapshot. Each call blocks for at most ten seconds and is not
+    /// repeated: a snapshot whose connection is lost cannot be continued.
+    fn snapshot(&self) -> Result<Arc<dyn Engine>> {
+        Ok(Arc::new(PostgresSnapshot::begin(&self.threads, &self.connections)?))
     }
 
     /// Lets the server reuse the space of deleted rows. Their bytes stay in its files until then, in its write-ahead

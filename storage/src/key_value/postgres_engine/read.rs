@@ -1,5 +1,6 @@
 //! Reads: one key, ranges of keys in both directions, and pages of a whole column.
 
+use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -90,11 +91,16 @@ impl Query {
 
     async fn entries_once(&self, connections: &Connections) -> Result<Vec<KeyValuePair>> {
         let lease = connections.lend().await?;
-        let client = lease.client()?;
+        let entries = self.entries_on(lease.client()?).await?;
+        lease.give_back();
+        Ok(entries)
+    }
+
+    /// Reads all entries of the query on a connection.
+    pub(super) async fn entries_on(&self, client: &Client) -> Result<Vec<KeyValuePair>> {
         let statement = client.prepare_cached(self.statement).await.map_err(convert)?;
         let column = self.column.name();
         let rows = client.query(&statement, &self.parameters(&column)).await.map_err(convert)?;
-        lease.give_back();
         let mut entries = Vec::with_capacity(rows.len());
         for row in &rows {
             entries.push(entry_of(row)?);

@@ -170,3 +170,31 @@ fn the_size_of_the_table_is_reported() {
     put(&engine, "a", Durability::Synced);
     assert!(engine.stats().disk_bytes > 0);
 }
+
+#[test]
+#[ignore = "needs a PostgreSQL server: sh scripts/test-cluster.sh"]
+fn a_snapshot_has_the_keys_of_its_moment_over_several_pages() {
+    let database = TestDatabase::create();
+    let (first, second) = (database.engine("first"), database.engine("second"));
+    let mut batch = Batch::new();
+    for number in 0..200 {
+        batch.put(COLUMN, format!("{number:03}"), "before");
+    }
+    first.write(&batch, Durability::Synced).expect("writes");
+    let snapshot = first.snapshot().expect("begins");
+    put(&second, "later", Durability::Synced);
+    let mut batch = Batch::new();
+    batch.delete(COLUMN, "000");
+    second.write(&batch, Durability::Synced).expect("writes");
+    let mut found = 0;
+    for entry in snapshot.read_all(COLUMN) {
+        assert_eq!(entry.expect("reads").1, b"before");
+        found += 1;
+    }
+    assert_eq!(found, 200);
+    assert!(snapshot.get(COLUMN, b"000").expect("reads").is_some());
+    assert_eq!(snapshot.scan(COLUMN, b"19", None, 100).expect("scans").len(), 10);
+    assert!(snapshot.write(&batch, Durability::Buffered).is_err());
+    drop(snapshot);
+    assert!(first.snapshot().expect("begins").get(COLUMN, b"000").expect("reads").is_none());
+}

@@ -1,6 +1,6 @@
 //! Claiming and releasing namespaces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +210,21 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// Returns the number of namespaces whose owner has no session any more. Any node can claim them.
+    pub fn stale_owners(&self) -> Result<u64> {
+        let mut live = BTreeSet::new();
+        for (id, _) in self.nodes()? {
+            live.insert(id);
+        }
+        let mut stale = 0;
+        for entry in self.kv.read_all(Column::Owners) {
+            let (_, value) = entry?;
+            let record: OwnerRecord = decode(Column::Owners, &value)?;
+            stale += u64::from(record.node.is_some_and(|node| !live.contains(&node)));
+        }
+        Ok(stale)
     }
 
     /// Whether this process still owns a namespace that it claimed. A process that shares the database with nobody owns

@@ -6,64 +6,26 @@
 //! - Media are compared with the checksums of their upload; those in a bucket with their sizes.
 //!
 //! A running service is not held up: each index is compared with the commit that it was built from.
+//!
+//! [`namespace`] examines an open namespace, and [`cluster`] what several nodes share. [`finding`] has the result.
 
-use std::path::Path;
+mod cluster;
+mod finding;
+mod namespace;
 
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::Repository;
 use cuebase_storage::records::NamespaceRecord;
-use serde::{Deserialize, Serialize};
 
+use self::cluster::ClusterDoctor;
+use self::finding::list;
+pub use self::finding::{Finding, Health, Mode, advice, cluster_advice};
+use self::namespace::{examine_namespace, subject_of};
 use super::progress::Progress;
 use crate::app::App;
 use crate::error::Result;
-use crate::namespace::damage::restore_advice;
+use crate::namespace::repository_home::RepositoryHome;
 use crate::service::inspector::{Inspector, WaitingWrites};
-
-/// Most differences that a finding lists.
-const DIFFERENCES_MAX: usize = 5;
-
-/// What to do with damaged derived data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Report it.
-    Examine,
-    /// Repair it.
-    Repair,
-}
-
-/// The health of one part of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Health {
-    /// Intact and consistent.
-    Sound,
-    /// Was damaged and has been repaired.
-    #[serde(rename = "mended")]
-    Repaired,
-    /// Derived data that is damaged: `--repair` rebuilds it.
-    Repairable,
-    /// Lost or damaged, and only to be restored from a backup.
-    Damaged,
-}
-
-/// The result for one part of the data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The part that was examined.
-    pub subject: String,
-    /// Its health.
-    pub health: Health,
-    /// What was found.
-    #[serde(rename = "says")]
-    pub description: String,
-}
-
-impl Finding {
-    fn new(subject: impl Into<String>, health: Health, description: impl Into<String>) -> Self {
-        Self { subject: subject.into(), health, description: description.into() }
-    }
-}
 
 /// Examines all data and, in repair mode, repairs derived data.
 pub fn examine(app: &App, mode: Mode, on_progress: &dyn Fn(Progress)) -> Result<Vec<Finding>> {
@@ -72,20 +34,33 @@ pub fn examine(app: &App, mode: Mode, on_progress: &dyn Fn(Progress)) -> Result<
     // After the sources: it counts the records that they set aside.
     let queue = examine_queue(&app.inspector)?;
     let mut findings = vec![records, sources, queue];
+    let cluster = match app.namespaces.repositories() {
+        RepositoryHome::Disk => None,
+        RepositoryHome::Records(bucket) => Some(ClusterDoctor::begin(app.inspector.store(), bucket)?),
+    };
     let namespaces = app.inspector.all_namespaces()?;
     let all = namespaces.len() as u64;
     for (done, record) in (0..).zip(&namespaces) {
         let subject = subject_of(record);
         on_progress(Progress::new(subject.clone(), done, all));
-        let finding = examine_namespace(app, record, mode, &|objects| {
+        let on_objects = |objects: u64| {
             on_progress(Progress::new(format!("{subject}, {objects} objects"), done, all));
-        });
+        };
+        let finding = match &cluster {
+            None => examine_in_directory(app, record, mode, &on_objects),
+            Some(cluster) => cluster.examine_namespace(app, record, mode, &on_objects),
+        };
         match finding {
             Ok(finding) => findings.push(finding),
+            // A database or a bucket that cannot be reached does not mean that data is damaged.
+            Err(error) if cluster.is_some() && error.is_temporary() => return Err(error),
             Err(error) => findings.push(Finding::new(subject, Health::Damaged, error.to_string())),
         }
     }
     findings.push(examine_media(app, &namespaces, on_progress)?);
+    if let Some(cluster) = &cluster {
+        findings.extend(cluster.examine_shared()?);
+    }
     Ok(findings)
 }
 
@@ -130,60 +105,11 @@ fn examine_queue(inspector: &Inspector) -> Result<Finding> {
     Ok(Finding::new("queue", Health::Sound, description))
 }
 
-fn subject_of(record: &NamespaceRecord) -> String {
-    format!("namespace {}/{}", record.account, record.name)
-}
-
-fn damaged_namespace(record: &NamespaceRecord, description: String) -> Finding {
-    Finding::new(subject_of(record), Health::Damaged, description)
-}
-
-fn examine_namespace(app: &App, record: &NamespaceRecord, mode: Mode, on_objects: &dyn Fn(u64)) -> Result<Finding> {
+/// Examines a namespace of which the data directory has the only copy. In repair mode, repairs its repository first.
+fn examine_in_directory(app: &App, record: &NamespaceRecord, mode: Mode, on_objects: &dyn Fn(u64)) -> Result<Finding> {
     let is_repaired = mode == Mode::Repair && repair_repository(app, record)?;
-    // Opening a namespace syncs its index and vocabulary with git, or rebuilds them.
-    let lease = match app.namespaces.lease_key(&record.key()) {
-        Ok(lease) => lease,
-        Err(error) => return Ok(damaged_namespace(record, format!("cannot be opened: {error}"))),
-    };
-    // Writes continue, so the listed record may be outdated.
-    let record = &app.namespaces.existing(&record.account, &record.name)?;
-    let head = lease.repository().head()?;
-    let Some(head) = head else {
-        return match record.head {
-            None => Ok(Finding::new(subject_of(record), Health::Sound, "empty")),
-            Some(recorded) => {
-                Ok(damaged_namespace(record, format!("the repository is empty, but the recorded head is {recorded}")))
-            }
-        };
-    };
-    let inspection = lease.repository().inspect(head, on_objects)?;
-    if !inspection.problems.is_empty() {
-        return Ok(damaged_namespace(record, inspection.problems.join("; ")));
-    }
-    if let Some(recorded) = record.head
-        && !lease.repository().is_ancestor(recorded, head)?
-    {
-        let description = format!("the recorded head {recorded} is not in the history of {head}");
-        return Ok(damaged_namespace(record, description));
-    }
-    let mut health = if is_repaired { Health::Repaired } else { Health::Sound };
-    let differences = lease.compare_index()?;
-    if !differences.is_empty() {
-        if mode == Mode::Examine {
-            let description = format!("the index differs from git: {}", list(&differences));
-            return Ok(Finding::new(subject_of(record), Health::Repairable, description));
-        }
-        lease.rebuild_index()?;
-        let differences = lease.compare_index()?;
-        if !differences.is_empty() {
-            let description = format!("the index was rebuilt and still differs from git: {}", list(&differences));
-            return Ok(damaged_namespace(record, description));
-        }
-        health = Health::Repaired;
-    }
-    let memories = lease.snapshot().memory_count();
-    let description = format!("{memories} memories, {} commits, {} objects", inspection.commits, inspection.objects);
-    Ok(Finding::new(subject_of(record), health, description))
+    let finding = examine_namespace(app, record, mode, on_objects)?;
+    Ok(if is_repaired { finding.after_repair() } else { finding })
 }
 
 /// Rebuilds damaged pack indexes, and restores a missing branch if the recorded commit is complete. Returns whether
@@ -195,16 +121,6 @@ fn repair_repository(app: &App, record: &NamespaceRecord) -> Result<bool> {
     };
     let indexes = repository.repair_pack_indexes_thoroughly()?;
     Ok(repository.restore_branch(recorded)? || indexes > 0)
-}
-
-/// Lists the first differences.
-fn list(differences: &[String]) -> String {
-    let shown = differences.len().min(DIFFERENCES_MAX);
-    let mut text = differences[..shown].join(", ");
-    if differences.len() > shown {
-        text.push_str(&format!(" and {} more", differences.len() - shown));
-    }
-    text
 }
 
 fn examine_media(app: &App, namespaces: &[NamespaceRecord], on_progress: &dyn Fn(Progress)) -> Result<Finding> {
@@ -221,19 +137,4 @@ fn examine_media(app: &App, namespaces: &[NamespaceRecord], on_progress: &dyn Fn
         return Ok(Finding::new("media", Health::Sound, format!("{files} files")));
     }
     Ok(Finding::new("media", Health::Damaged, list(&problems)))
-}
-
-/// Returns what to do about the findings; `None` if everything is sound.
-pub fn advice(data: &Path, findings: &[Finding]) -> Option<String> {
-    if has_health(findings, Health::Damaged) {
-        return Some(restore_advice(data));
-    }
-    if has_health(findings, Health::Repairable) {
-        return Some("`cuebase doctor --repair` rebuilds the damaged derived data".to_owned());
-    }
-    None
-}
-
-fn has_health(findings: &[Finding], health: Health) -> bool {
-    findings.iter().any(|finding| finding.health == health)
 }

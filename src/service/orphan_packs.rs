@@ -12,26 +12,40 @@ use cuebase_storage::bucket::Bucket;
 use cuebase_storage::{NamespaceId, Store};
 use ulid::Ulid;
 
+use super::unrecorded_objects::is_removable;
 use crate::error::Result;
-use crate::service::unrecorded_objects::is_removable;
 
 /// The directory of all packs in the bucket. A pack's objects are `packs/<namespace id>/<id>.pack` and `.idx`.
 const DIRECTORY: &str = "packs/";
 
-/// Removes the packs that are old and not recorded. Returns the number of removed objects.
-pub(super) fn remove_orphan_packs(store: &Store, bucket: &Bucket, now_ms: i64) -> Result<u64> {
+/// Removes the packs that are old and not recorded. Returns the number of removed objects. Removes nothing while a backup
+/// is in progress, which may copy a pack that was replaced since it began.
+pub(crate) fn remove_orphan_packs(store: &Store, bucket: &Bucket, now_ms: i64) -> Result<u64> {
     let mut removed = 0;
+    for name in orphan_packs(store, bucket, now_ms)? {
+        // Asked after the records were read: a backup that begins later does not know the pack either.
+        if store.is_backup_in_progress()? {
+            break;
+        }
+        bucket.delete(&name)?;
+        removed += 1;
+    }
+    Ok(removed)
+}
+
+/// Returns the names of the objects of packs that are old and not recorded.
+pub(crate) fn orphan_packs(store: &Store, bucket: &Bucket, now_ms: i64) -> Result<Vec<String>> {
+    let mut orphans = Vec::new();
     for (namespace, names) in old_packs(bucket, now_ms)? {
         // Read after the list, so that a record which was written meanwhile is found.
         let recorded = store.pack_objects(namespace)?;
         for name in names {
             if !recorded.contains(&name) {
-                bucket.delete(&name)?;
-                removed += 1;
+                orphans.push(name);
             }
         }
     }
-    Ok(removed)
+    Ok(orphans)
 }
 
 /// Returns the names of the objects that are old enough to be removed, by namespace. Leaves out objects whose name has
@@ -63,9 +77,12 @@ fn namespace_in_name(object: &str) -> Option<NamespaceId> {
 mod tests {
     use std::fs;
     use std::sync::Arc;
+    use std::time::Instant;
 
     use cuebase_storage::git::{CommitId, Ledger, NewPack, PackId};
-    use cuebase_storage::records::{NamespaceRecord, StoreLedger};
+    use cuebase_storage::key_value::MemoryEngine;
+    use cuebase_storage::records::ownership::NodeSession;
+    use cuebase_storage::records::{BackupHold, NamespaceRecord, StoreLedger};
     use cuebase_storage::{AccountId, NamespaceName};
 
     use super::*;
@@ -113,6 +130,19 @@ mod tests {
         assert_eq!(remove_orphan_packs(&store, &bucket, stored_at_ms).expect("removes"), 0, "young objects stay");
         assert_eq!(remove_orphan_packs(&store, &bucket, stored_at_ms + TWO_DAYS_MS).expect("removes"), 4);
         assert_eq!(names(&bucket), recorded);
+    }
+
+    #[test]
+    fn nothing_is_removed_while_a_backup_is_in_progress() {
+        let store = Arc::new(Store::open_shared(Arc::new(MemoryEngine::new())).expect("opens"));
+        let bucket = Bucket::in_memory().expect("creates");
+        bucket.put(&format!("packs/{}/{}.pack", Ulid::from(1), Ulid::from(9)), b"orphan".to_vec()).expect("writes");
+        let now_ms = bucket.list("").expect("lists")[0].stored_at_ms + TWO_DAYS_MS;
+        let session = NodeSession::begin(&store, "node:1", "1.0.0", Instant::now()).expect("begins");
+        let hold = BackupHold::begin(&store, session.id()).expect("begins");
+        assert_eq!(remove_orphan_packs(&store, &bucket, now_ms).expect("looks"), 0);
+        drop(hold);
+        assert_eq!(remove_orphan_packs(&store, &bucket, now_ms).expect("removes"), 1);
     }
 
     #[test]
