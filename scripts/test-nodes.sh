@@ -12,7 +12,7 @@ CUEBASE_TEST_ENCODER="$(sh scripts/setup-tests.sh)"
 export CUEBASE_TEST_ENCODER
 install_services
 # Built before the services start, so that a failed build leaves none.
-tests="$(cargo test --release --locked --test blackbox -- --list)"
+tests="$(cargo test --release --locked --workspace --test blackbox -- --list)"
 skipped=""
 # shellcheck disable=SC2013 # a name has no spaces
 for name in $(sed -n 's/^\([a-z][^ ]*\).*/\1/p' "$single_process"); do
@@ -31,4 +31,4 @@ cat >"$data/cluster.json" <<SERVICES
 SERVICES
 export CUEBASE_TEST_CLUSTER="$data/cluster.json"
 # shellcheck disable=SC2086 # a list of options
-cargo test --release --locked --test blackbox -- --test-threads 2 $skipped "$@"
+cargo test --release --locked --workspace --test blackbox -- --test-threads 2 $skipped "$@"

@@ -11,6 +11,7 @@ const NAMES: Record<string, string> = {
     sweep: "Sweep",
     expiry: "Expiry",
     settlement: "Settlement",
+    index_snapshots: "Copies of indexes",
     call_notes: "Model calls and running time",
 };
 
