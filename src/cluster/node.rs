@@ -164,19 +164,22 @@ impl Node {
         Some(peers.get(chosen)?.address.clone())
     }
 
+    /// The error for a namespace while this node has no session: another node has it, if this one leaves.
+    fn without_session(&self, namespace: NamespaceId) -> Error {
+        match self.successor(namespace) {
+            Some(address) => Error::Elsewhere { address },
+            None => no_session(),
+        }
+    }
+
     /// Claims a namespace, unless this node owns it already or another node does.
     pub(super) fn hold(&self, namespace: &NamespaceKey) -> Result<()> {
         if self.session().is_none() {
             // The session has ended, and the lock below is held until everything is given up.
-            return Err(no_session());
+            return Err(self.without_session(namespace.id));
         }
         let _no_end_of_session = self.claims.read();
-        let Some(session) = self.session() else {
-            return match self.successor(namespace.id) {
-                Some(address) => Err(Error::Elsewhere { address }),
-                None => Err(no_session()),
-            };
-        };
+        let Some(session) = self.session() else { return Err(self.without_session(namespace.id)) };
         let store = &self.parts.store;
         if store.require_owned(namespace).is_ok() {
             return if session.may_read(Instant::now()) { Ok(()) } else { Err(no_session()) };

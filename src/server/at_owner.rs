@@ -20,10 +20,11 @@ use crate::api::{Reply, ReplyBody, error};
 use crate::cluster::Reading;
 use crate::error::{Error, Result};
 
-/// How long a request waits for an owner that takes it.
-pub(super) const OWNER_WAIT: Duration = Duration::from_secs(1);
+/// How long a request waits for an owner that takes it: longer than it takes until others claim the namespaces of a node
+/// that died.
+pub(super) const OWNER_WAIT: Duration = Duration::from_secs(5);
 /// Pause before an owner is asked again.
-pub(super) const OWNER_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const OWNER_PAUSE: Duration = Duration::from_millis(100);
 
 impl RequestHandler {
     /// Answers a request here or at the owner of its namespace.
