@@ -35,6 +35,8 @@ pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
     let sent = query.get("occurred_at").map(|text| SentTime::Text(text.to_owned()));
     let occurred = occurred(sent.as_ref(), None, &TimeZone::UTC)?;
     let namespace = request.write_namespace()?;
+    // Only the owner reads the file, which may take seconds.
+    request.app.namespaces.require_owned(&namespace)?;
     let name = name.unwrap_or_else(|| id.to_string());
     let passages = crate::documents::read(&kind, &name, &request.body)?;
     let count = passages.len();

@@ -195,6 +195,10 @@ impl Node {
         if store.require_owned(namespace).is_ok() {
             return Ok(());
         }
+        if let Some(address) = self.owners.get(namespace.id, Instant::now()) {
+            // Another caller that waited has just read it.
+            return Err(Error::Elsewhere { address });
+        }
         if let Some(successor) = self.successor(namespace.id) {
             return Err(Error::Elsewhere { address: self.owner_or(namespace.id, successor)? });
         }
@@ -211,10 +215,11 @@ impl Node {
             self.parts.ids.raise(newest);
         }
         let entries = store.queue_entries_after(namespace, MessageId::from(Ulid::nil()))?;
+        let record = store.namespace(&namespace.account, &namespace.name)?;
+        // Nothing fails from here on, so no path stays pending in a namespace that this node does not own.
         for entry in &entries {
             self.parts.pending.add(entry);
         }
-        let record = store.namespace(&namespace.account, &namespace.name)?;
         if record.is_some_and(|record| record.id == namespace.id && record.waiting > 0) {
             self.parts.backlog.add(namespace);
         }
@@ -324,6 +329,8 @@ impl Node {
         if self.parts.queue.messages_of(namespace.id).contains(&oldest) {
             return Ok(());
         }
+        // The end of the session empties the queue, so nothing is added after it.
+        let _no_end_of_session = self.claims.read();
         let _order = self.parts.ids.hold(namespace.id);
         if self.parts.store.require_owned(namespace).is_err() {
             // Released in the meantime.
@@ -416,12 +423,16 @@ impl Node {
         Ok(true)
     }
 
-    /// Gives up a namespace, also if it is in use. Requests that have leased it end their reads. Their writes fail, and
-    /// are sent to the next owner. Queued writes stay in the records, where the next owner reads them.
+    /// Gives up a namespace, also if it is in use. Requests that have leased it end their reads and the write in progress.
+    /// Later writes fail, and are sent to the next owner. Queued writes stay in the records, where the next owner reads
+    /// them.
     fn hand_over(&self, namespace: NamespaceId) -> Result<()> {
         let _no_end_of_session = self.claims.read();
         let _claiming = self.lock_claims_of(namespace);
         let parts = &self.parts;
+        // A write in progress ends under the claim: without it, the client would learn nothing of a write that is in the
+        // history. The ids must not be held meanwhile, because the write may need one.
+        parts.namespaces.release(namespace);
         let released = {
             let _order = parts.ids.hold(namespace);
             let released = parts.store.release(namespace);
@@ -430,7 +441,7 @@ impl Node {
             parts.backlog.remove_namespace(namespace);
             released
         };
-        // Waits for the current write, which may need an id: the ids must not be held.
+        // A request may have opened it again.
         parts.namespaces.release(namespace);
         Ok(released?)
     }

@@ -191,10 +191,12 @@ impl Ownership {
         }
     }
 
-    /// Gives up all namespaces one after another. Those that are still owned can be used meanwhile, and reads that began
-    /// can end.
+    /// Stores the last snapshots of indexes and gives up all namespaces one after another. Those that are still owned can
+    /// be used meanwhile, and reads that began can end.
     pub fn hand_over_all(&self) {
         if let Mode::Shared { node, .. } = &self.mode {
+            // A namespace that was given up is closed, and its snapshot cannot be recorded.
+            node.upload_last_snapshots();
             node.hand_over_all();
         }
     }

@@ -411,7 +411,8 @@ impl Namespaces {
         self.damaged.lock().clear();
     }
 
-    /// Closes a namespace that this process gives up. The process does not own it any more, so nothing opens it again.
+    /// Closes a namespace that this process gives up, and waits for the current write. Nothing opens it again once the
+    /// process does not own it any more.
     pub fn release(&self, id: NamespaceId) {
         self.close(id, End::Released);
         self.damaged.lock().retain(|key, _| key.id != id);

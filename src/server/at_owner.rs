@@ -36,7 +36,7 @@ impl RequestHandler {
         let mut deadline = Instant::now() + OWNER_WAIT;
         let mut has_claimed = false;
         let ownership = self.app.namespaces.ownership();
-        loop {
+        'here: loop {
             let reading = ownership.begin_reading();
             let namespace = match self.answer_here(request.again(), body).await {
                 Ok(reply) => {
@@ -46,34 +46,36 @@ impl RequestHandler {
                 Err(Failure::Refused(reply)) => return Err(reply),
                 Err(Failure::NotOwner(namespace)) => namespace,
             };
-            let address = match self.hold_namespace(&namespace).await {
-                // The next round answers here. A claim may take longer than the wait for an owner.
-                Ok(()) if !has_claimed || Instant::now() < deadline => {
-                    if !has_claimed {
-                        deadline = Instant::now() + OWNER_WAIT;
+            // While the owner is not known, the handler need not run again.
+            loop {
+                let address = match self.hold_namespace(&namespace).await {
+                    // The next round answers here. A claim may take longer than the wait for an owner.
+                    Ok(()) if !has_claimed || Instant::now() < deadline => {
+                        if !has_claimed {
+                            deadline = Instant::now() + OWNER_WAIT;
+                        }
+                        has_claimed = true;
+                        continue 'here;
                     }
-                    has_claimed = true;
-                    continue;
+                    Ok(()) => return Err(refuse(&request, &Error::NotOwner(namespace))),
+                    Err(Error::Elsewhere { address }) => address,
+                    Err(error) => return Err(refuse(&request, &error)),
+                };
+                if request.arrival == Arrival::Node {
+                    // The sender reads the owner again.
+                    return Err(misdirected());
                 }
-                Ok(()) => return Err(refuse(&request, &Error::NotOwner(namespace))),
-                Err(Error::Elsewhere { address }) => address,
-                Err(error) => return Err(refuse(&request, &error)),
-            };
-            if request.arrival == Arrival::Node {
-                // The sender reads the owner again.
-                return Err(misdirected());
+                let failure = match self.forward(&request, body, &address).await {
+                    Ok(reply) => return Ok(Answered::Elsewhere(reply?)),
+                    Err(failure) => failure,
+                };
+                ownership.forget_owner(&namespace);
+                let is_repeatable = !matches!(failure, ForwardError::Lost) || is_read(request.route);
+                if !is_repeatable || Instant::now() >= deadline {
+                    return Err(refuse(&request, &owner_unreachable(&failure)));
+                }
+                tokio::time::sleep(OWNER_PAUSE).await;
             }
-            let outcome = self.forward(&request, body, &address).await;
-            let failure = match outcome {
-                Ok(reply) => return Ok(Answered::Elsewhere(reply?)),
-                Err(failure) => failure,
-            };
-            ownership.forget_owner(&namespace);
-            let is_repeatable = !matches!(failure, ForwardError::Lost) || is_read(request.route);
-            if !is_repeatable || Instant::now() >= deadline {
-                return Err(refuse(&request, &owner_unreachable(&failure)));
-            }
-            tokio::time::sleep(OWNER_PAUSE).await;
         }
     }
 

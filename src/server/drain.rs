@@ -6,7 +6,7 @@
 //! refuses them, so that the sender finds the next owner.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -55,16 +55,20 @@ impl Listeners {
 /// Announces the end to balancers, if there are other nodes that answer in place of this one. Returns the time that is
 /// left for the rest.
 pub(super) async fn announce(ownership: &Arc<Ownership>, shutdown: Duration) -> Duration {
+    if ownership.is_alone() {
+        // Stops at once, also if no blocking thread is free.
+        return shutdown;
+    }
+    let began = Instant::now();
     let ownership = Arc::clone(ownership);
     // Waits for claims in progress, so it runs on a blocking thread.
     let has_peers = tokio::task::spawn_blocking(move || ownership.begin_drain()).await;
-    if !matches!(has_peers, Ok(true)) {
-        return shutdown;
+    if matches!(has_peers, Ok(true)) {
+        let notice = NOTICE.min(shutdown / 4);
+        tracing::info!(?notice, "this node stops: /health answers 503, and other nodes take its namespaces");
+        tokio::time::sleep(notice).await;
     }
-    let notice = NOTICE.min(shutdown / 4);
-    tracing::info!(?notice, "this node stops: /health answers 503, and other nodes take its namespaces");
-    tokio::time::sleep(notice).await;
-    shutdown - notice
+    shutdown.saturating_sub(began.elapsed())
 }
 
 /// Waits until open requests and workers have finished and all namespaces are given up, at most for a time.

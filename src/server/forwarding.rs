@@ -58,6 +58,8 @@ const PROBE_PAUSE: Duration = Duration::from_secs(1);
 const PROBES: u32 = 3;
 /// Time between two checks whether the node that has a request is still alive.
 const LIVENESS_INTERVAL: Duration = Duration::from_millis(200);
+/// Longest time until this node observes one that has joined.
+const JOINING_MAX: Duration = Duration::from_secs(2);
 /// Chunks of a streamed answer that are read before the client takes them.
 const CHUNKS_AHEAD: usize = 4;
 
@@ -65,7 +67,8 @@ const CHUNKS_AHEAD: usize = 4;
 pub(super) struct Forwarding {
     app: Arc<App>,
     metrics: Arc<Metrics>,
-    client: reqwest::Client,
+    /// `None` in a process that is alone, which must start on a system without certificates too.
+    client: Option<reqwest::Client>,
 }
 
 /// The caller of a request that another node has authenticated; `None` on an open route. Only the internal listener
@@ -96,11 +99,7 @@ pub(super) enum ForwardError {
 
 impl Forwarding {
     pub(super) fn new(app: Arc<App>) -> anyhow::Result<Self> {
-        let client = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).http1_only().no_proxy();
-        let client =
-            client.tcp_keepalive(PROBE_PAUSE).tcp_keepalive_interval(PROBE_PAUSE).tcp_keepalive_retries(PROBES);
-        let client = client.tcp_user_timeout(UNACKNOWLEDGED_MAX);
-        let client = client.redirect(reqwest::redirect::Policy::none()).build()?;
+        let client = if app.namespaces.ownership().is_alone() { None } else { Some(node_client()?) };
         Ok(Self { metrics: app.jobs.metrics(), app, client })
     }
 
@@ -117,14 +116,16 @@ impl Forwarding {
 
     /// Sends a request to a node, and waits for the head of its answer while the node lives.
     async fn send(&self, address: &str, request: &ForwardedRequest<'_>) -> Result<reqwest::Response, ForwardError> {
-        let Some(key) = self.ownership().pass_key() else { return Err(ForwardError::NotTaken) };
+        let (Some(client), Some(key)) = (&self.client, self.ownership().pass_key()) else {
+            return Err(ForwardError::NotTaken);
+        };
         let pass = key.sign(request.caller, request.method.as_str(), request.target, self.app.jobs.clock().now_ms());
         let mut headers = request.headers.clone();
         for name in NOT_FORWARDED {
             headers.remove(name);
         }
         let url = format!("http://{address}{}", request.target);
-        let call = self.client.request(request.method.clone(), url).headers(headers).header(PASS, pass);
+        let call = client.request(request.method.clone(), url).headers(headers).header(PASS, pass);
         let call = call.header(PROTOCOL_HEADER, PROTOCOL);
         let call = call.body(request.body.clone()).send();
         let response = tokio::select! {
@@ -149,11 +150,15 @@ impl Forwarding {
         self.metrics.record_forwarded(call, outcome, began.elapsed());
     }
 
-    /// Completes when a node has no session any more.
+    /// Completes when a node has no session any more. One that has just joined is observed a moment later.
     async fn ended(&self, address: &str) {
+        let began = Instant::now();
+        let mut was_live = self.ownership().is_live(address);
         loop {
             tokio::time::sleep(LIVENESS_INTERVAL).await;
-            if !self.ownership().is_live(address) {
+            if self.ownership().is_live(address) {
+                was_live = true;
+            } else if was_live || began.elapsed() > JOINING_MAX {
                 return;
             }
         }
@@ -219,6 +224,14 @@ impl Forwarding {
             () = self.ended(address) => Err(ForwardError::Lost),
         }
     }
+}
+
+/// Makes the client for the internal listeners of other nodes.
+fn node_client() -> reqwest::Result<reqwest::Client> {
+    let client = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).http1_only().no_proxy();
+    let client = client.tcp_keepalive(PROBE_PAUSE).tcp_keepalive_interval(PROBE_PAUSE).tcp_keepalive_retries(PROBES);
+    let client = client.tcp_user_timeout(UNACKNOWLEDGED_MAX);
+    client.redirect(reqwest::redirect::Policy::none()).build()
 }
 
 /// Returns the answer of a node, whose body is passed on while it arrives. `held` is dropped at its end.

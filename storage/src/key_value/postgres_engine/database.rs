@@ -59,28 +59,46 @@ impl PostgresEngine {
         &self,
         call: impl FnOnce(Deadline) -> C,
     ) -> Result<T> {
+        self.call_until(self.outage.deadline(Instant::now()), call)
+    }
+
+    /// Runs a call on the connections of sessions. It has the full time during an outage too: the time of a trial may not
+    /// suffice to try all hosts of the URL, and one call that succeeds ends the outage for all.
+    fn call_of_session<T: Send + 'static, C: Future<Output = Result<T>> + Send + 'static>(
+        &self,
+        call: impl FnOnce(Deadline, Connections) -> C,
+    ) -> Result<T> {
+        let connections = self.connections.of_sessions();
+        self.call_until(Deadline::of_call(), |deadline| call(deadline, connections))
+    }
+
+    fn call_until<T: Send + 'static, C: Future<Output = Result<T>> + Send + 'static>(
+        &self,
+        deadline: Deadline,
+        call: impl FnOnce(Deadline) -> C,
+    ) -> Result<T> {
         let began = Instant::now();
-        let deadline = self.outage.deadline(began);
         let call = call(deadline);
         let outcome = self.threads.call(async move { deadline.limit(call).await });
         self.outage.note(began, &outcome);
         outcome
     }
 
-    /// The connections for a call that reads or changes the sessions of nodes, or for another call.
-    fn connections_for(&self, is_of_session: bool) -> Connections {
-        if is_of_session { self.connections.of_sessions() } else { self.connections.clone() }
-    }
-
     fn entries(&self, query: Query) -> Result<Vec<KeyValuePair>> {
-        let connections = self.connections_for(query.column() == Column::Nodes);
+        if query.column() == Column::Nodes {
+            return self.call_of_session(|deadline, nodes| async move { query.entries(&nodes, deadline).await });
+        }
+        let connections = self.connections.clone();
         self.call(|deadline| async move { query.entries(&connections, deadline).await })
     }
 }
 
 impl Engine for PostgresEngine {
+    /// Never on the connections of sessions: the node that owns a namespace is read for many requests.
     fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let entries = self.entries(Query::get(column, key))?;
+        let connections = self.connections.clone();
+        let query = Query::get(column, key);
+        let entries = self.call(|deadline| async move { query.entries(&connections, deadline).await })?;
         Ok(entries.into_iter().next().map(|(_, value)| value))
     }
 
@@ -108,7 +126,10 @@ impl Engine for PostgresEngine {
     /// A batch whose commit was not answered may have been applied, in whole.
     fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
         let transaction = Transaction::new(batch, durability);
-        let connections = self.connections_for(batch.changes_column(Column::Nodes));
+        if batch.changes_column(Column::Nodes) {
+            return self.call_of_session(|deadline, nodes| async move { transaction.run(&nodes, deadline).await });
+        }
+        let connections = self.connections.clone();
         self.call(|deadline| async move { transaction.run(&connections, deadline).await })
     }
 

@@ -95,19 +95,15 @@ impl Store {
                 None => None,
             };
             let owner = former.as_ref().and_then(|record| record.node);
-            // A claim whose answer was lost leaves this node as the owner.
-            if let (Some(owner), Some(record)) = (owner, &stored)
-                && owner == node
-            {
-                let record = record.clone();
-                return Ok(PreparedClaim::Held(OwnerClaim { namespace: namespace.id, record }));
-            }
+            // A claim or a release whose answer was lost leaves this node as the owner. It claims again, so that a release
+            // or a batch under the former claim that comes late fails.
             if let Some(owner) = owner
+                && owner != node
                 && let Some(record) = self.node(owner)?
             {
                 return Ok(PreparedClaim::OwnedBy(owner, record));
             }
-            // The former owner has no session. It cannot get one again, so this need not be a condition.
+            // Another former owner has no session. It cannot get one again, so this need not be a condition.
             let epoch = former.map_or(0, |record| record.epoch) + 1;
             let record = encode(&OwnerRecord { node: Some(node), epoch })?;
             let mut batch = Batch::new();

@@ -113,7 +113,8 @@ impl NodeSession {
 
     /// Reads the record after a renewal whose outcome was unknown.
     fn read_again(&self, stored: &mut StoredNode) -> Result<()> {
-        let Some(bytes) = self.store.kv.get(Column::Nodes, &self.id.to_bytes())? else {
+        // A scan, because a single key is not read on the connections of sessions.
+        let Some((_, bytes)) = self.store.kv.scan(Column::Nodes, &self.id.to_bytes(), None, 1)?.pop() else {
             self.reads.lock().is_over = true;
             return Err(Error::SessionEnded);
         };

@@ -85,6 +85,7 @@ test_shared_stores! {
     the_namespaces_of_a_dead_node_can_be_claimed,
     a_former_owner_writes_nothing_after_a_claim,
     a_node_that_renews_its_session_is_not_declared_dead,
+    a_node_is_not_declared_dead_after_a_pause_without_observations,
     a_node_that_was_declared_dead_cannot_renew_its_session,
     a_node_that_ended_its_session_is_seen_as_dead,
     a_deleted_namespace_cannot_be_claimed,
@@ -248,6 +249,18 @@ fn a_node_that_renews_its_session_is_not_declared_dead(nodes: &Nodes) {
     let last = start + Duration::from_secs(9);
     assert!(observe(&mut watch, nodes.second(), last + SESSION_TTL - Duration::from_millis(1)).is_empty());
     assert_eq!(observe(&mut watch, nodes.second(), last + SESSION_TTL), [node.id()]);
+}
+
+fn a_node_is_not_declared_dead_after_a_pause_without_observations(nodes: &Nodes) {
+    let start = Instant::now();
+    let node = session(nodes.first(), start);
+    let mut watch = NodeWatch::new();
+    observe(&mut watch, nodes.second(), start);
+    let later = start + 4 * SESSION_TTL;
+    assert!(observe(&mut watch, nodes.second(), later).is_empty(), "the database could not be reached");
+    node.renew(later).expect("renews");
+    observe(&mut watch, nodes.second(), later);
+    assert_eq!(observe(&mut watch, nodes.second(), later + SESSION_TTL), [node.id()]);
 }
 
 fn a_node_that_was_declared_dead_cannot_renew_its_session(nodes: &Nodes) {

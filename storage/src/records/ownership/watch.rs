@@ -29,6 +29,8 @@ impl Store {
 #[derive(Default)]
 pub struct NodeWatch {
     seen: BTreeMap<NodeId, Seen>,
+    /// Time of the last observation.
+    last: Option<Instant>,
 }
 
 /// A record as it was seen first.
@@ -46,12 +48,17 @@ impl NodeWatch {
     /// Takes note of the records, and declares those nodes dead whose record is unchanged since [`SESSION_TTL`]. `now`
     /// is a time after the records were read: an earlier one could precede the renewal that they show. Returns the nodes
     /// that had a session at the last observation and have none now.
+    ///
+    /// A pause between two observations of more than [`SESSION_TTL`] does not count, since nobody could renew a session
+    /// if the database could not be reached.
     pub fn observe(&mut self, store: &Store, rows: NodeRows, now: Instant) -> Result<Vec<NodeId>> {
+        let was_observed = self.last.is_some_and(|last| now.saturating_duration_since(last) <= SESSION_TTL);
+        self.last = Some(now);
         let mut current = BTreeMap::new();
         let mut unchanged = Vec::new();
         for (id, bytes) in rows.0 {
             let since = match self.seen.get(&id) {
-                Some(seen) if seen.bytes == bytes => seen.since,
+                Some(seen) if was_observed && seen.bytes == bytes => seen.since,
                 _ => now,
             };
             if now.saturating_duration_since(since) >= SESSION_TTL {
