@@ -40,6 +40,24 @@ fn keys_and_namespaces_work_with_the_server_stopped_and_running() {
 }
 
 #[test]
+fn commands_concern_namespaces_of_any_node() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let names: Vec<String> = (0..6).map(|number| format!("n{number}")).collect();
+    for name in &names {
+        server.namespace(name);
+        server.settle(name);
+    }
+    for name in &names {
+        let erased = stdout(&data, &["erase", "--namespace", name, "--session", "none", "--yes"]);
+        assert!(erased.starts_with("0 memories erased"), "{erased}");
+        stdout(&data, &["namespaces", "delete", "--yes", name]);
+    }
+    let listed = stdout(&data, &["namespaces", "list"]);
+    assert_eq!(listed.lines().count(), 1, "only the default namespace is left: {listed}");
+}
+
+#[test]
 fn a_long_path_works_and_a_second_server_is_refused() {
     let (folder, _) = fresh();
     let deep = folder.path().join("a-directory-with-a-long-name-".repeat(6));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
+use super::node_counters::write_at_others;
 use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::schema::values;
@@ -13,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::fields::{FieldType, request_type};
 use crate::memory::request::invalid_body;
+use crate::service::peers::PeerTopic;
 use crate::webhook::Signature;
 
 request_type! {
@@ -61,12 +63,14 @@ impl TryFrom<Number> for Paise {
 /// `GET /v1/usage`. Counts cover all namespaces of the account, so a key of one namespace is refused.
 pub fn usage(request: &AuthenticatedRequest) -> Result<Reply> {
     check_account_wide(request)?;
+    write_at_others(&request.app, request.account(), PeerTopic::WriteUsage)?;
     Reply::ok(&request.app.billing.usage(request.account())?)
 }
 
 /// `GET /v1/billing`. Transactions show the usage of all namespaces, so a key of one namespace is refused.
 pub fn statement(request: &AuthenticatedRequest) -> Result<Reply> {
     check_account_wide(request)?;
+    write_at_others(&request.app, request.account(), PeerTopic::WriteUsage)?;
     Reply::ok(&request.app.billing.statement(request.account())?)
 }
 

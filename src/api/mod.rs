@@ -24,6 +24,7 @@ pub mod listing;
 pub mod media;
 pub mod memories;
 pub mod namespaces;
+pub mod node_counters;
 pub mod peers;
 pub mod profile;
 pub mod query;

@@ -10,7 +10,7 @@ use super::node_queue::NodeQueue;
 use super::node_statistics::NodeStatistics;
 use super::routes::ROUTES;
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metrics::day::counts::RouteName;
 use crate::service::context::ClaimSearch;
 use crate::service::peers::{PeerCalls, PeerQuestion, PeerTopic, decode, encode_answer};
@@ -40,6 +40,13 @@ pub fn answer(app: &App, question: &[u8]) -> Result<Vec<u8>> {
         }
         PeerTopic::Statistics => encode_answer(NodeStatistics::of(app, &account)),
         PeerTopic::Queue => encode_answer(Ok(NodeQueue::of(app, &account))),
+        PeerTopic::Command => {
+            let command: String = decode(&details)?;
+            encode_answer(app.reads.peers().run_command(&command))
+        }
+        PeerTopic::AnsweredWrites => encode_answer(Ok(app.jobs.answered_writes())),
+        PeerTopic::WriteUsage => encode_answer(app.billing.flush_meters()),
+        PeerTopic::WriteModelCalls => encode_answer(app.reads.models().note_calls().map_err(Error::from)),
     }
 }
 

@@ -12,7 +12,7 @@ use cuebase_storage::{AccountId, Store};
 use parking_lot::Mutex;
 
 use super::dodo::Dodo;
-use super::meters::Meters;
+use super::meters::{Meters, Recency};
 use super::month::seconds_until_next_month;
 use super::permit::Permit;
 use super::plans::{Plan, UNLIMITED};
@@ -180,7 +180,8 @@ impl Billing {
     }
 
     /// Writes the counts that are in memory only, without a sync. To be called before the last sync of a shutdown, by a
-    /// thread that holds no charge. While the service runs, a thread of the meters writes them.
+    /// thread that holds no charge. While the service runs, a thread of the meters writes them. Waits for those that it
+    /// is writing.
     pub fn flush_meters(&self) -> Result<()> {
         self.meters.flush()
     }
@@ -208,9 +209,10 @@ impl Billing {
         Plan::of(&self.settings, wallet.plan.unwrap_or(self.default_plan))
     }
 
-    /// Returns the units used in the current month; for stored media, the bytes stored now.
+    /// Returns the units used in the current month, with what other processes wrote until now; for stored media, the
+    /// bytes stored now.
     pub fn used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
-        self.meters.used(account, meter)
+        self.meters.used(account, meter, Recency::Current)
     }
 }
 

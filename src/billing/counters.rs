@@ -37,6 +37,8 @@ pub(super) struct CounterRegistry {
     unwritten: Mutex<UnwrittenCounters>,
     /// Notified when `unwritten` gets a counter, and when the registry is closed.
     has_work: Condvar,
+    /// Held over [`CounterRegistry::flush`], so that a flush also waits for the records that another one is writing.
+    flushing: Mutex<()>,
 }
 
 /// Counters whose record in the store is out of date.
@@ -79,7 +81,14 @@ pub(super) enum UsageChange {
 
 impl CounterRegistry {
     pub(super) fn new(store: Arc<Store>, clock: Clock) -> Self {
-        Self { store, clock, by_meter: Mutex::default(), unwritten: Mutex::default(), has_work: Condvar::new() }
+        Self {
+            store,
+            clock,
+            by_meter: Mutex::default(),
+            unwritten: Mutex::default(),
+            has_work: Condvar::new(),
+            flushing: Mutex::default(),
+        }
     }
 
     /// Returns the counter of an account and meter, read from the store at its first use. Reads the part of other
@@ -140,6 +149,23 @@ impl CounterRegistry {
         Ok(())
     }
 
+    /// Returns the units used in the current month, with what other processes wrote until now; for a level, the level.
+    pub(super) fn current_used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
+        let shares_usage = self.store.shares_usage();
+        if shares_usage && meter == Meter::MediaBytes {
+            return Ok(self.store.media_bytes(account)?);
+        }
+        let counter = self.counter(account, meter)?;
+        if !shares_usage {
+            let used = counter.state.lock().used(meter, self.clock.now());
+            return Ok(used);
+        }
+        let others = self.store.usage_of_others(account, meter)?;
+        let mut state = counter.state.lock();
+        state.others = others;
+        Ok(state.used(meter, self.clock.now()))
+    }
+
     /// Returns the units ever used, with what other processes counted until now.
     pub(super) fn current_total(&self, account: &AccountId, meter: Meter) -> Result<u64> {
         let counter = self.counter(account, meter)?;
@@ -188,6 +214,7 @@ impl CounterRegistry {
 
     /// Writes the record of every listed counter. Counters whose record could not be written stay listed.
     pub(super) fn flush(&self) -> Result<()> {
+        let _flushing = self.flushing.lock();
         let counters = std::mem::take(&mut self.unwritten.lock().counters);
         let mut result = Ok(());
         for batch in counters.chunks(BATCH_RECORDS_MAX) {

@@ -81,7 +81,10 @@ impl Meters {
     }
 
     /// Returns the units used in the current month; for a level, the level.
-    pub(super) fn used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
+    pub(super) fn used(&self, account: &AccountId, meter: Meter, recency: Recency) -> Result<u64> {
+        if recency == Recency::Current {
+            return self.registry.current_used(account, meter);
+        }
         let counter = self.registry.counter(account, meter)?;
         let used = counter.state.lock().used(meter, self.registry.clock.now());
         Ok(used)
@@ -230,11 +233,15 @@ mod tests {
         assert!(count(&second, 2));
         assert!(!count(&second, 2), "the unit of the first process counts");
         wait_for_reads(&first_store, 2);
-        assert_eq!(first.used(&account("a"), Meter::Reads).expect("reads"), 1, "read less than a second ago");
+        assert_eq!(
+            first.used(&account("a"), Meter::Reads, Recency::Recent).expect("reads"),
+            1,
+            "read less than a second ago"
+        );
         assert_eq!(first.total(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 1);
         clock.advance(SignedDuration::from_secs(1));
         assert!(!count(&first, 2));
-        assert_eq!(first.used(&account("a"), Meter::Reads).expect("reads"), 2);
+        assert_eq!(first.used(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 2);
         assert_eq!(first.total(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 2);
     }
 
@@ -252,6 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn units_are_shown_by_another_process_as_soon_as_they_are_flushed() {
+        let [first_store, second_store] = shared_stores();
+        let first = Meters::new(first_store, manual_clock()).expect("starts");
+        let second = Meters::new(second_store, manual_clock()).expect("starts");
+        for counted in 1..=100 {
+            assert!(count(&first, 1000));
+            // The thread of the first meters may be writing the unit already.
+            first.flush().expect("writes");
+            assert_eq!(second.used(&account("a"), Meter::Reads, Recency::Current).expect("reads"), counted);
+        }
+    }
+
+    #[test]
     fn folded_units_are_counted_once() {
         let clock = manual_clock();
         let [first_store, second_store] = shared_stores();
@@ -265,7 +285,7 @@ mod tests {
         assert_eq!(second_store.fold_usage().expect("folds"), 2);
         clock.advance(SignedDuration::from_secs(1));
         for meters in [&first, &second] {
-            assert_eq!(meters.used(&account("a"), Meter::Reads).expect("reads"), 3);
+            assert_eq!(meters.used(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 3);
             assert_eq!(meters.total(&account("a"), Meter::Reads, Recency::Current).expect("reads"), 3);
         }
         assert!(count(&first, 9));
@@ -282,7 +302,7 @@ mod tests {
         let clock = manual_clock();
         let [first_store, second_store] = shared_stores();
         let meters = Meters::new(second_store, clock.clone()).expect("starts");
-        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 0);
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes, Recency::Recent).expect("reads"), 0);
         let id = NamespaceId::new(Ulid::from(1u128));
         let home = NamespaceRecord::new(&account("a"), &NamespaceName::default(), id, 0);
         let (home, _) = first_store.create_namespace(&home).expect("creates");
@@ -302,10 +322,15 @@ mod tests {
         batch.put_media(&file).expect("encodes");
         first_store.commit(batch).expect("writes");
         clock.advance(SignedDuration::from_secs(1));
-        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 0, "read less than a minute ago");
+        assert_eq!(
+            meters.used(&account("a"), Meter::MediaBytes, Recency::Recent).expect("reads"),
+            0,
+            "read less than a minute ago"
+        );
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes, Recency::Current).expect("reads"), 70);
         clock.advance(SignedDuration::from_mins(1));
         assert!(meters.reserve(&account("a"), Meter::MediaBytes, 31, 100).expect("reads").is_none());
-        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 70);
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes, Recency::Recent).expect("reads"), 70);
     }
 
     #[test]
@@ -322,10 +347,10 @@ mod tests {
             assert!(reserve(2).is_none());
             // The write was a duplicate: its charge is not committed.
             drop(reserve(9).expect("a permit").charge_guard());
-            assert_eq!(meters.used(&account("b"), Meter::Reads).expect("reads"), 0);
+            assert_eq!(meters.used(&account("b"), Meter::Reads, Recency::Recent).expect("reads"), 0);
         }
         let meters = open(folder.path());
-        assert_eq!(meters.used(&account("a"), Meter::Reads).expect("reads"), 2);
+        assert_eq!(meters.used(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 2);
         assert_eq!(meters.total(&account("a"), Meter::Reads, Recency::Recent).expect("reads"), 2);
     }
 
@@ -351,11 +376,15 @@ mod tests {
         let (mut slow, quick) = (reserve(), reserve());
         let charge = slow.charge_guard();
         quick.charge();
-        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 1, "the slow charge is not committed");
+        assert_eq!(
+            meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"),
+            1,
+            "the slow charge is not committed"
+        );
         store.put_usages(std::slice::from_ref(charge.record())).expect("writes");
         charge.commit();
         drop(slow);
-        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 2);
+        assert_eq!(meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"), 2);
         meters.flush().expect("writes");
         drop(meters);
         assert_eq!(store.usage(&account("a"), Meter::Writes).expect("reads").expect("a record").total, 2);
@@ -370,9 +399,9 @@ mod tests {
         let mut permit = reserve();
         drop(permit.charge_guard());
         drop(permit);
-        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 0);
+        assert_eq!(meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"), 0);
         reserve().charge();
-        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 3);
+        assert_eq!(meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"), 3);
     }
 
     #[test]
@@ -391,7 +420,7 @@ mod tests {
         let mut release = meters.release_media(&account("a"), 50).expect("reads");
         release.charge_guard().commit();
         drop(release);
-        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 10);
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes, Recency::Recent).expect("reads"), 10);
         assert!(meters.reserve(&account("a"), Meter::MediaBytes, 90, 100).expect("reads").is_some());
     }
 }

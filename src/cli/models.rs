@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::data_directory;
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::model::configured::{chat, embedder};
-use crate::model::hosted::chat::{ChatMessage, ChatRequest};
 use crate::model::vectors::BATCH_TEXTS;
 use crate::model::{Deadline, Embedder};
 
@@ -66,17 +65,8 @@ fn print_chat_model(out: &mut impl Write, config: &Config) -> anyhow::Result<boo
         return Ok(true);
     };
     writeln!(out, "chat       {}", chat.identity())?;
-    let schema = json!({
-        "type": "object",
-        "properties": {"answer": {"type": "string"}},
-        "required": ["answer"],
-        "additionalProperties": false,
-    });
-    let content = "Answer with a JSON object whose field \"answer\" is the word \"ready\".".to_owned();
-    let turns = [ChatMessage { role: "user", content }];
-    let question = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: 100 };
     let began = Instant::now();
-    match chat.ask(&question, Deadline::urgent(TIMEOUT)) {
+    match chat.test(Deadline::urgent(TIMEOUT)) {
         Ok(answer) => {
             writeln!(out, "           {:.2?} for {:?}", began.elapsed(), answer.text)?;
             Ok(true)

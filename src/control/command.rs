@@ -153,3 +153,35 @@ pub enum Command {
         suspended: bool,
     },
 }
+
+impl Command {
+    /// Returns whether the node that owns the namespace of the command can run it for another one. It cannot if the
+    /// command reads or writes files, which are on the machine of its caller.
+    pub(super) fn can_run_elsewhere(&self) -> bool {
+        match self {
+            Self::DeleteNamespace { .. }
+            | Self::RetryDeadLetter { .. }
+            | Self::RetryDeadLetters { .. }
+            | Self::DropDeadLetter { .. }
+            | Self::Reextract { .. }
+            | Self::Erase { .. } => true,
+            Self::CreateKey { .. }
+            | Self::ListKeys { .. }
+            | Self::RevokeKey { .. }
+            | Self::Token { .. }
+            | Self::Link { .. }
+            | Self::Connect { .. }
+            | Self::CreateNamespace { .. }
+            | Self::ListNamespaces { .. }
+            | Self::ListDeadLetters
+            | Self::Models
+            | Self::ListNodes
+            | Self::Backup { .. }
+            | Self::Doctor { .. }
+            | Self::Export { .. }
+            | Self::Import { .. }
+            | Self::ListAccounts
+            | Self::SuspendAccount { .. } => false,
+        }
+    }
+}

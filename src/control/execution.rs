@@ -11,6 +11,7 @@ use super::RunningServer;
 use super::command::Command;
 use super::node_row::NodeRow;
 use crate::accounts::NewKey;
+use crate::api::node_counters::write_at_others;
 use crate::api::{keys, namespaces, queue};
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ use crate::error_codes::ErrorCode;
 use crate::maintenance::doctor::Mode;
 use crate::maintenance::{Progress, backup, doctor, erase, export, import, reextract};
 use crate::service::inspector::Inspector;
+use crate::service::peers::PeerTopic;
 
 /// Namespaces in one list.
 const LISTED_MAX: usize = 100_000;
@@ -25,6 +27,8 @@ const LISTED_MAX: usize = 100_000;
 const NAMED_MAX: usize = 5;
 /// Runs of a command that meets namespaces which this process does not own yet.
 const RUNS_MAX: u32 = 3;
+/// Nodes that are asked to run a command. The second and third ones are asked if the namespace moves in the meantime.
+const OWNERS_MAX: u32 = 3;
 
 /// The process that runs a command.
 #[derive(Clone, Copy)]
@@ -44,17 +48,26 @@ pub(super) struct CommandRunner<'a> {
 }
 
 impl CommandRunner<'_> {
-    /// Runs a command and returns its result.
+    /// Runs a command and returns its result. If another node owns its namespace, that node runs it, without reports of
+    /// progress.
     pub(super) fn run(&self, command: Command) -> Result<Value> {
-        let result = self.run_at_owner(command);
+        let sent = if command.can_run_elsewhere() { Some(command.clone()) } else { None };
+        let result = match (self.run_here(command), sent) {
+            (Err(Error::Elsewhere { address }), Some(command)) => self.run_elsewhere(&command, address),
+            (result, _) => result,
+        };
         // Only at the end, because jobs cannot be started again.
         self.stop_jobs();
-        result
+        result.map_err(with_place)
     }
 
-    /// Runs a command. If it fails because this process does not own a namespace, nothing has changed: the namespace is
-    /// claimed, and the command runs again.
-    fn run_at_owner(&self, command: Command) -> Result<Value> {
+    /// Runs a command in this process. If it fails because this process does not own a namespace, nothing has changed:
+    /// the namespace is claimed, and the command runs again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elsewhere`] if another node owns the namespace; otherwise those of the command.
+    pub(super) fn run_here(&self, command: Command) -> Result<Value> {
         let ownership = self.app.namespaces.ownership();
         if ownership.is_alone() {
             return self.run_once(command);
@@ -63,11 +76,26 @@ impl CommandRunner<'_> {
         loop {
             let namespace = match self.run_once(command.clone()) {
                 Err(Error::NotOwner(namespace)) if runs < RUNS_MAX => namespace,
-                result => return result.map_err(with_place),
+                result => return result,
             };
-            ownership.hold(&namespace).map_err(with_place)?;
+            ownership.hold(&namespace)?;
             runs += 1;
         }
+    }
+
+    /// Sends a command to the node at an address, which owns its namespace. A process without a server cannot do that.
+    fn run_elsewhere(&self, command: &Command, mut address: String) -> Result<Value> {
+        let peers = self.app.reads.peers();
+        let command = serde_json::to_string(command).map_err(Error::internal)?;
+        for _ in 0..OWNERS_MAX {
+            let answer: Result<String> = peers.ask(&address, &AccountId::default(), PeerTopic::Command, &command);
+            match answer {
+                Ok(result) => return serde_json::from_str(&result).map_err(Error::internal),
+                Err(Error::Elsewhere { address: owner }) => address = owner,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Elsewhere { address })
     }
 
     fn run_once(&self, command: Command) -> Result<Value> {
@@ -218,6 +246,7 @@ impl CommandRunner<'_> {
     }
 
     fn list_models(&self) -> Result<Value> {
+        write_at_others(self.app, &AccountId::default(), PeerTopic::WriteModelCalls)?;
         self.app.reads.models().note_calls()?;
         let mut backlog = Vec::new();
         for (key, progress) in self.app.jobs.backlog() {

@@ -1,11 +1,12 @@
 //! Commands on a data directory. They run in this process, or in the server if one is running.
 //!
 //! [`Command`] lists the commands and [`execution`] runs them. [`socket`] sends a command to the running server and
-//! serves the commands of other processes. Long commands report their progress.
+//! serves the commands of other processes. [`peers`] serves those of other nodes. Long commands report their progress.
 
 mod command;
 mod execution;
 mod node_row;
+mod peers;
 mod socket;
 
 pub use self::command::Command;

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::RunningServer;
 use super::command::Command;
 use super::execution::{CommandRunner, Host};
+use super::peers::CommandsOfPeers;
 use crate::app::App;
 use crate::config::Config;
 use crate::file_errors::explained;
@@ -119,6 +120,9 @@ pub fn listen(app: Arc<App>, server: RunningServer) -> anyhow::Result<()> {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
         .map_err(explained("change the mode of", &path))?;
     let server = Arc::new(server);
+    if !app.namespaces.ownership().is_alone() {
+        app.reads.peers().accept_commands(Arc::new(CommandsOfPeers::new(&app, &server)));
+    }
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
             let app = Arc::clone(&app);

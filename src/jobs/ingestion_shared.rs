@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cuebase_storage::Store;
 
 use super::components::{JobComponents, JobSettings};
+use super::model_answers::ModelAnswers;
 use crate::clock::Clock;
 use crate::config::IngestionSettings;
 use crate::metrics::Metrics;
@@ -22,6 +23,8 @@ pub(super) struct Ingestion {
     pub(super) queue: Arc<Queue>,
     pub(super) pending: Arc<PendingPaths>,
     pub(super) models: Arc<Models>,
+    /// Counts of writes that the chat model answered.
+    pub(super) answers: Arc<ModelAnswers>,
     /// Finds the memories that a chat model sees next to a conversation.
     pub(super) reads: Arc<Reads>,
     pub(super) metrics: Arc<Metrics>,
@@ -33,13 +36,19 @@ pub(super) struct Ingestion {
 }
 
 impl Ingestion {
-    pub(super) fn new(components: &JobComponents, reads: &Arc<Reads>, settings: &JobSettings) -> Self {
+    pub(super) fn new(
+        components: &JobComponents,
+        reads: &Arc<Reads>,
+        settings: &JobSettings,
+        answers: &Arc<ModelAnswers>,
+    ) -> Self {
         Self {
             store: Arc::clone(&components.store),
             namespaces: Arc::clone(&components.namespaces),
             queue: Arc::clone(&components.queue),
             pending: Arc::clone(&components.pending),
             models: Arc::clone(&components.models),
+            answers: Arc::clone(answers),
             reads: Arc::clone(reads),
             metrics: Arc::clone(&components.metrics),
             running: Arc::clone(&components.running),

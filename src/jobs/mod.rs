@@ -3,9 +3,9 @@
 //! [`Jobs`] starts and stops all of it; `state.rs` adds what metrics and API show. A [`Job`] waits for work and does
 //! it, and the [`Supervisor`] gives each job a thread and restarts it after a failure. The jobs:
 //!
-//! - `ingestion.rs` takes writes from the queue, commits and indexes them, with `outage.rs` while the chat model does
-//!   not respond, `reextraction.rs` for kept conversations and `erasure.rs` for text to erase; `attempt.rs` has what
-//!   both kinds of extraction share;
+//! - `ingestion.rs` takes writes from the queue, commits and indexes them, with `reextraction.rs` for kept conversations
+//!   and `erasure.rs` for text to erase; `attempt.rs` has what both kinds of extraction share;
+//! - `outage.rs` and `model_answers.rs` decide what happens to a write while the chat model does not respond;
 //! - `reembedding.rs` computes missing vectors;
 //! - `sweeping.rs` runs every minute, `expiry.rs` and `settlement.rs` every hour;
 //! - `call_notes.rs` records counters that are kept in memory;
@@ -20,6 +20,7 @@ mod index_snapshots;
 mod ingestion;
 mod ingestion_shared;
 mod job;
+mod model_answers;
 mod orphan_snapshots;
 mod outage;
 mod reembedding;
@@ -42,6 +43,7 @@ use self::index_snapshots::IndexSnapshots;
 use self::ingestion::IngestionWorker;
 use self::ingestion_shared::Ingestion;
 pub use self::job::{AtStop, Job, JobName, Retry};
+use self::model_answers::ModelAnswers;
 use self::reembedding::Reembedding;
 use self::settlement::Settlement;
 pub use self::status::{JobState, JobStatus};
@@ -55,6 +57,8 @@ pub struct Jobs {
     components: JobComponents,
     parts: JobParts,
     settings: JobSettings,
+    /// Counts of writes that the chat model answered.
+    answers: Arc<ModelAnswers>,
     /// The running jobs; `None` before the start and after the stop.
     supervisor: Mutex<Option<Supervisor>>,
 }
@@ -62,7 +66,7 @@ pub struct Jobs {
 impl Jobs {
     /// Returns the jobs. None is started yet.
     pub fn new(components: JobComponents, parts: JobParts, settings: JobSettings) -> Self {
-        Self { components, parts, settings, supervisor: Mutex::new(None) }
+        Self { components, parts, settings, answers: Arc::default(), supervisor: Mutex::new(None) }
     }
 
     /// Starts all jobs, unless they run.
@@ -98,8 +102,8 @@ impl Jobs {
     }
 
     fn all_jobs(&self) -> Vec<Box<dyn Job>> {
-        let Self { components, parts, settings, .. } = self;
-        let ingestion = Arc::new(Ingestion::new(components, &parts.reads, settings));
+        let Self { components, parts, settings, answers, .. } = self;
+        let ingestion = Arc::new(Ingestion::new(components, &parts.reads, settings, answers));
         let mut jobs: Vec<Box<dyn Job>> = Vec::new();
         for _ in 0..settings.ingestion.workers.get() {
             jobs.push(Box::new(IngestionWorker::new(&ingestion)));

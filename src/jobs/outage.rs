@@ -4,6 +4,9 @@
 //! [`hold`](crate::queue::hold) decides when which write is tried. An outage of the embedding model holds no writes:
 //! memories are committed without vectors, which are computed later.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use cuebase_storage::records::{QueueEntry, QueuedWork};
 use jiff::Timestamp;
 
@@ -11,12 +14,17 @@ use super::ingestion_shared::Ingestion;
 use crate::error::{Error, Result};
 use crate::ingest::direct;
 use crate::metrics::IngestionOutcome;
-use crate::model::ModelError;
+use crate::model::{Deadline, ModelError};
 use crate::queue::dispatch::Assignment;
 use crate::queue::hold::{Cause, FailedCall, Verdict};
+use crate::service::peers::PeerTopic;
 
 /// The HTTP status of an endpoint that limits the rate of calls.
 const RATE_LIMITED: u16 = 429;
+/// The HTTP statuses of an endpoint that fails, which a write can cause.
+const SERVER_ERRORS: RangeInclusive<u16> = 500..=599;
+/// Time limit of a test call.
+const TEST_TIME: Duration = Duration::from_secs(10);
 
 /// Whether a write cannot be ingested without the chat model.
 pub(super) fn needs_model(ingestion: &Ingestion, entry: &QueueEntry) -> bool {
@@ -43,6 +51,9 @@ pub(super) fn wait_for_model(
 ) -> Option<IngestionOutcome> {
     let Error::ModelOutage { status, retry_after, .. } = error else { return None };
     ingest_forget_requests(ingestion, assignment, now);
+    if status.is_some_and(|status| SERVER_ERRORS.contains(&status)) && answers_elsewhere(ingestion, assignment) {
+        log_end(ingestion.queue.model_answered());
+    }
     let cause = if *status == Some(RATE_LIMITED) { Cause::RateLimit } else { Cause::Other };
     let call = FailedCall { cause, retry_after: *retry_after };
     match ingestion.queue.model_failed(assignment, ingestion.settings.backoff, call) {
@@ -69,9 +80,34 @@ pub(super) fn end_if_answered<T>(ingestion: &Ingestion, answered: bool, extracte
     if !answered || extracted.as_ref().is_err_and(ModelError::is_outage) {
         return;
     }
-    if let Some(lasted) = ingestion.queue.model_answered() {
+    ingestion.answers.count();
+    log_end(ingestion.queue.model_answered());
+}
+
+/// Logs the end of an outage that lasted for a time.
+fn log_end(lasted: Option<Duration>) {
+    if let Some(lasted) = lasted {
         tracing::info!(?lasted, "the chat model answers again: waiting conversations are ingested");
     }
+}
+
+/// Whether the chat model answered writes of other nodes since the last call, and answers a test call of this node. If
+/// a node owns few namespaces, all its writes that need the model may wait behind one that breaks it. The test call is
+/// needed because each node may have a model of its own at the same URL. False in a process that is alone.
+fn answers_elsewhere(ingestion: &Ingestion, assignment: &Assignment) -> bool {
+    let Some(chat) = ingestion.models.chat() else { return false };
+    let peers = ingestion.reads.peers();
+    if peers.is_alone() {
+        return false;
+    }
+    let Ok(answers) = peers.ask_all::<u64>(&assignment.key.account, PeerTopic::AnsweredWrites) else { return false };
+    // A node that cannot be reached is left out.
+    let answered_writes: u64 = answers.into_values().flatten().sum();
+    if !ingestion.answers.have_grown_elsewhere(answered_writes) {
+        return false;
+    }
+    let tested = chat.test(Deadline::background(TEST_TIME.min(ingestion.models.chat_time())));
+    !tested.as_ref().is_err_and(ModelError::is_outage)
 }
 
 /// Returns what the operator can check.

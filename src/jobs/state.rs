@@ -50,6 +50,11 @@ impl Jobs {
         self.components.queue.messages_of(namespace)
     }
 
+    /// Returns the number of writes that the chat model has answered in this process.
+    pub fn answered_writes(&self) -> u64 {
+        self.answers.here()
+    }
+
     /// Returns the current outage of the chat model.
     pub fn outage(&self) -> Option<OutageLevels> {
         self.components.queue.outage()

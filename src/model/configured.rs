@@ -54,6 +54,8 @@ pub struct Models {
     /// The configured embedding model, if it is hosted.
     hosted: Option<Arc<HostedEmbedder>>,
     chat: Option<Arc<Chat>>,
+    /// Held while calls are noted, so that [`Models::note_calls`] also waits for those that another thread notes.
+    noting: Mutex<()>,
 }
 
 impl Models {
@@ -71,9 +73,8 @@ impl Models {
         if let EmbeddingChoice::Local { folder, .. } = &settings.embedding {
             // Absolute, so that a start from another working directory finds it.
             let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-            let recorded = store.model(current.identity())?.unwrap_or_default();
             let folder = Some(folder.display().to_string());
-            store.put_model(current.identity(), &ModelRecord { folder, ..recorded })?;
+            store.add_to_model(current.identity(), &ModelRecord { folder, ..ModelRecord::default() })?;
         }
         let chat = chat(settings)?.map(Arc::new);
         Ok(Self {
@@ -83,6 +84,7 @@ impl Models {
             former: Mutex::default(),
             hosted,
             chat,
+            noting: Mutex::default(),
         })
     }
 
@@ -203,17 +205,16 @@ impl Models {
 
     /// Adds the calls to hosted models since the last call of this method to the records.
     pub fn note_calls(&self) -> cuebase_storage::Result<()> {
+        let _noting = self.noting.lock();
         for (identity, endpoint) in self.endpoints() {
             let counts = endpoint.take_counts();
             if counts == CallCounts::default() {
                 continue;
             }
-            let mut record = self.store.model(&identity)?.unwrap_or_default();
-            record.calls += counts.answered;
-            record.failures += counts.failed;
-            record.prompt_tokens += counts.prompt_tokens;
-            record.completion_tokens += counts.completion_tokens;
-            self.store.put_model(&identity, &record)?;
+            let CallCounts { answered, failed, prompt_tokens, completion_tokens } = counts;
+            let calls =
+                ModelRecord { folder: None, calls: answered, failures: failed, prompt_tokens, completion_tokens };
+            self.store.add_to_model(&identity, &calls)?;
         }
         Ok(())
     }

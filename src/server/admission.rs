@@ -54,6 +54,9 @@ pub(super) struct Admission {
     files: Arc<SlotPool>,
     /// Requests that wait for the end of their write.
     write_waits: Arc<SlotPool>,
+    /// Requests that wait for the answer of the node that owns their namespace. They are separate from `requests` and
+    /// `retrievals`, since they occupy a connection and memory here, but no thread.
+    forwarded: Arc<SlotPool>,
 }
 
 /// The slots of a request that runs. Dropping it admits the next one.
@@ -83,6 +86,7 @@ impl Admission {
             tool_calls: SlotPool::new(TOOL_CALLS_MAX, TOOL_CALLS_MAX / 4, TOOL_CALLS_PER_ACCOUNT),
             files: SlotPool::new(FILES_MAX, FILES_MAX / 2, FILES_MAX),
             write_waits: SlotPool::new(WRITE_WAITS_MAX / 2, WRITE_WAITS_MAX / 2, WRITE_WAITS_MAX),
+            forwarded: SlotPool::new(requests, (requests / 4).max(1), requests),
         }
     }
 
@@ -125,6 +129,11 @@ impl Admission {
     /// Admits the sending of a file. It does not wait.
     pub(super) fn file(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
         take(&self.files, sender)
+    }
+
+    /// Admits a request that another node answers. It does not wait.
+    pub(super) fn forwarded(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
+        take(&self.forwarded, sender)
     }
 
     /// Admits a wait for a write. Returns none if too many requests of the sender wait.

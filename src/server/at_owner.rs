@@ -96,7 +96,8 @@ impl RequestHandler {
         Err(Error::Disk { trouble: DiskTrouble::Unreachable, reason })
     }
 
-    /// Sends a request to the owner. The inner error is the reply if there is no memory for the answer.
+    /// Sends a request to the owner. The inner error is the reply if there is no slot, or no memory for the answer. The
+    /// slots of the handler that found no namespace here were given back when it ended.
     async fn forward(
         &self,
         request: &MatchedRequest,
@@ -110,7 +111,12 @@ impl RequestHandler {
             headers: &request.headers,
             body: body.bytes.clone(),
         };
+        let slot = match self.admission.forwarded(&request.sender()) {
+            Ok(slot) => slot,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let reply = self.forwarding.answer(address, &forwarded).await?;
+        drop(slot);
         debug_assert!(matches!(reply.body, ReplyBody::Bytes(_)));
         Ok(self.hold(request.route, &request.sender(), reply, None))
     }

@@ -4,6 +4,7 @@
 //! its answer are bytes (postcard, [`encode`] and [`decode`]), and [`PeerCalls`] carries them: `server` implements it,
 //! because the services know no HTTP. `api::peers` answers the questions. A single process has no peers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use cuebase_storage::error::DiskTrouble;
@@ -16,7 +17,7 @@ use crate::error_codes::ErrorCode;
 
 /// The version of what nodes send to each other: forwarded requests, questions and answers. Every change of a question
 /// or an answer raises it, because their encoding names no fields. Nodes of another version are refused.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Carries questions to other nodes.
 pub trait PeerCalls: Send + Sync {
@@ -42,10 +43,22 @@ pub trait PeerCalls: Send + Sync {
     fn hold(&self, namespace: &NamespaceKey) -> Result<()>;
 }
 
+/// Runs commands of operators that other nodes send, because this node owns the namespace. `control` implements it.
+pub trait PeerCommands: Send + Sync {
+    /// Runs a command, as JSON, and returns its result, as JSON. Blocks until the command has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elsewhere`] if another node owns the namespace, and nothing has changed; else those of the command.
+    fn run(&self, command: &str) -> Result<String>;
+}
+
 /// The other nodes. Without a connection, the process is alone.
 #[derive(Default)]
 pub struct Peers {
     calls: OnceLock<Arc<dyn PeerCalls>>,
+    /// Runs the commands that other nodes send.
+    commands: OnceLock<Arc<dyn PeerCommands>>,
 }
 
 /// A question to another node, about one account. The asking node has checked that the caller may ask it.
@@ -70,6 +83,14 @@ pub enum PeerTopic {
     Statistics,
     /// Its part of the queue and its jobs, for `GET /v1/queue`.
     Queue,
+    /// To write the units that it counted in memory, before their sums are read.
+    WriteUsage,
+    /// To write the calls of models that it counted in memory, before their sums are read.
+    WriteModelCalls,
+    /// The number of writes that the chat model has answered since its start.
+    AnsweredWrites,
+    /// To run a command of an operator.
+    Command,
 }
 
 /// The answer of a node.
@@ -107,6 +128,26 @@ impl Peers {
     /// Connects the process to the other nodes, before its first request. Only the first call has an effect.
     pub fn connect(&self, calls: Arc<dyn PeerCalls>) {
         self.calls.get_or_init(|| calls);
+    }
+
+    /// Makes this node run the commands that other nodes send. Only the first call has an effect.
+    pub fn accept_commands(&self, commands: Arc<dyn PeerCommands>) {
+        self.commands.get_or_init(|| commands);
+    }
+
+    /// Runs a command that another node sent, see [`PeerCommands::run`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PeerCommands::run`], and [`Error::Unavailable`] while this node starts.
+    pub fn run_command(&self, command: &str) -> Result<String> {
+        match self.commands.get() {
+            Some(commands) => commands.run(command),
+            None => {
+                let message = "the node that owns the namespace is starting: run the command again".into();
+                Err(Error::Unavailable { code: ErrorCode::StorageUnavailable, message })
+            }
+        }
     }
 
     /// Returns whether the process is alone: its calls of the service never wait for another node.
@@ -160,6 +201,38 @@ impl Peers {
             PeerAnswer::Done(answer) => Ok(answer),
             PeerAnswer::Failed(error) => Err(error.into()),
         }
+    }
+
+    /// Asks all other nodes at the same time, without details. Returns the answers by address. A node that started
+    /// again is asked once, although its former session may seem to live.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PeerCalls::others`].
+    pub fn ask_all<A: DeserializeOwned + Send>(
+        &self,
+        account: &AccountId,
+        topic: PeerTopic,
+    ) -> Result<BTreeMap<String, Result<A>>> {
+        let addresses: BTreeSet<String> = self.others()?.into_iter().collect();
+        let mut answers = BTreeMap::new();
+        std::thread::scope(|scope| {
+            let mut calls = Vec::with_capacity(addresses.len());
+            for address in addresses {
+                let asked = address.clone();
+                let thread = std::thread::Builder::new().name("question".into());
+                let call = thread.spawn_scoped(scope, move || -> Result<A> { self.ask(&asked, account, topic, &()) });
+                calls.push((address, call));
+            }
+            for (address, call) in calls {
+                let answer = match call {
+                    Ok(call) => call.join().unwrap_or_else(|_| Err(Error::internal("a question to a node panicked"))),
+                    Err(error) => Err(Error::internal(error)),
+                };
+                answers.insert(address, answer);
+            }
+        });
+        Ok(answers)
     }
 }
 
@@ -324,6 +397,60 @@ mod tests {
         };
         let found = asked(Err(Error::NotOwner(namespace))).expect_err("an error");
         assert!(found.is_temporary() && found.response_code() == ErrorCode::StorageUnavailable, "{found:?}");
+    }
+
+    /// Three other nodes, one of which has two sessions. Only one node can be reached.
+    struct OneOfThree;
+
+    impl PeerCalls for OneOfThree {
+        fn call(&self, address: &str, question: Vec<u8>) -> Result<Vec<u8>> {
+            let question: PeerQuestion = decode(&question)?;
+            assert_eq!((question.topic, question.details.len()), (PeerTopic::WriteUsage, 0));
+            match address {
+                "node-2:1" => encode_answer(Ok(())),
+                "node-3:1" => encode_answer::<()>(Err(Error::internal("a fault"))),
+                _ => Err(Error::Disk { trouble: DiskTrouble::Unreachable, reason: "ended".into() }),
+            }
+        }
+
+        fn others(&self) -> Result<Vec<String>> {
+            Ok(vec!["node-4:1".into(), "node-2:1".into(), "node-3:1".into(), "node-2:1".into()])
+        }
+
+        fn hold(&self, _namespace: &NamespaceKey) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn all_nodes_are_asked_although_one_fails_or_cannot_be_reached() {
+        let peers = Peers::default();
+        peers.connect(Arc::new(OneOfThree));
+        let account = AccountId::new("a").expect("valid");
+        let answers = peers.ask_all::<()>(&account, PeerTopic::WriteUsage).expect("asks");
+        let mut shown = Vec::new();
+        for (address, answer) in answers {
+            shown.push(format!("{address} {}", answer.is_ok()));
+        }
+        assert_eq!(shown, ["node-2:1 true", "node-3:1 false", "node-4:1 false"]);
+    }
+
+    /// Repeats commands.
+    struct Echo;
+
+    impl PeerCommands for Echo {
+        fn run(&self, command: &str) -> Result<String> {
+            Ok(format!("ran {command}"))
+        }
+    }
+
+    #[test]
+    fn commands_are_run_once_the_node_has_started() {
+        let peers = Peers::default();
+        let early = peers.run_command("a").expect_err("the node is starting");
+        assert_eq!(early.response_code(), ErrorCode::StorageUnavailable);
+        peers.accept_commands(Arc::new(Echo));
+        assert_eq!(peers.run_command("a").expect("runs"), "ran a");
     }
 
     #[test]

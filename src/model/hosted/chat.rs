@@ -137,6 +137,20 @@ impl Chat {
         &self.endpoint
     }
 
+    /// Asks for a short reply, to see whether the model responds, even if its endpoint is disabled after failures.
+    pub fn test(&self, deadline: Deadline) -> Result<ChatReply, ModelError> {
+        self.endpoint.allow_probe();
+        let schema = json!({
+            "type": "object",
+            "properties": {"answer": {"type": "string"}},
+            "required": ["answer"],
+            "additionalProperties": false,
+        });
+        let content = "Answer with a JSON object whose field \"answer\" is the word \"ready\".".to_owned();
+        let turns = [ChatMessage { role: "user", content }];
+        self.ask(&ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: 100 }, deadline)
+    }
+
     /// Sends a request and returns the reply.
     pub fn ask(&self, request: &ChatRequest<'_>, deadline: Deadline) -> Result<ChatReply, ModelError> {
         let mut options = *self.options.lock();

@@ -43,6 +43,14 @@ impl CircuitBreaker {
         }
     }
 
+    /// Makes an open breaker admit a probe now.
+    pub(super) fn allow_probe(&self, now: Instant) {
+        let mut state = self.state.lock();
+        if state.probe_at.is_some() {
+            state.probe_at = Some(now);
+        }
+    }
+
     /// Records a response, which may be a refusal.
     pub(super) fn record_success(&self) {
         *self.state.lock() = BreakerState::default();
@@ -85,5 +93,20 @@ mod tests {
         assert!(breaker.admits(later + PAUSE * 2));
         breaker.record_success();
         assert!(breaker.admits(later) && breaker.admits(later));
+    }
+
+    #[test]
+    fn a_probe_can_be_allowed_before_the_pause_ends() {
+        let breaker = CircuitBreaker::default();
+        let start = Instant::now();
+        breaker.allow_probe(start);
+        for _ in 0..FAILURES_MAX {
+            assert!(breaker.admits(start));
+            breaker.record_failure(start);
+        }
+        assert!(!breaker.admits(start));
+        breaker.allow_probe(start);
+        assert!(breaker.admits(start), "one probe");
+        assert!(!breaker.admits(start), "only one");
     }
 }

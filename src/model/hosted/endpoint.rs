@@ -80,6 +80,11 @@ impl Endpoint {
         self.caller.url()
     }
 
+    /// Makes the next call even if the endpoint is disabled after repeated failures.
+    pub(super) fn allow_probe(&self) {
+        self.breaker.allow_probe(Instant::now());
+    }
+
     /// Posts a request to a path and returns the response.
     pub(super) fn ask(&self, path: &str, body: &Value, deadline: Deadline) -> Result<Value, CallError> {
         if !self.breaker.admits(Instant::now()) {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,11 @@ impl NamespaceSearch {
 
 impl Reads {
     /// Searches a namespace of the node at an address. If the namespace has moved, its new owner searches it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOwner`] if the owner cannot be reached. The server then waits for the next owner, without the slot of
+    /// the retrieval, as for a request that concerns only this namespace. Otherwise those of [`Reads::find`].
     pub(super) fn find_elsewhere(
         &self,
         account: &AccountId,
@@ -76,6 +82,9 @@ impl Reads {
             match answer {
                 Ok(sent) => return Ok(sent.received(name, address)),
                 Err(Error::Elsewhere { address: owner }) => address = owner,
+                Err(Error::Disk { trouble: DiskTrouble::Unreachable, .. }) => {
+                    return Err(Error::NotOwner(self.namespaces.existing(account, name)?.key()));
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -73,6 +73,8 @@ impl Reads {
             };
             match found {
                 Ok(found) => all.merge(found.named(name), request),
+                // Returned as it is, so that the server finds the next owner.
+                Err(error @ Error::NotOwner(_)) => return Err(error),
                 Err(error) => return Err(error.in_namespace(name.as_str())),
             }
         }
