@@ -5,6 +5,7 @@ The content is the same at every run: a fixed seed draws the sentences, and all 
 """
 
 import random
+import time
 import urllib.parse
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable
@@ -275,7 +276,16 @@ def write_sample(call: Call, upload: Callable[[str, bytes], Any]) -> None:
     finish(upload(f"/v1/documents?{urllib.parse.urlencode(query)}", DOCUMENT.encode()))
     for name in ("assistant", "phone app"):
         call("POST", "/v1/keys", {"name": name, "env": "live"})
+        # Keys are listed by the millisecond in which they were made.
+        wait_for_next_millisecond()
     call("POST", "/v1/keys", {"name": "reader of friends", "env": "test", "namespace": NAMESPACE})
+
+
+def wait_for_next_millisecond() -> None:
+    """Returns in another millisecond than that of the call."""
+    began = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 == began:
+        pass
 
 
 def finish(write: dict[str, Any]) -> None:

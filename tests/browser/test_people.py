@@ -73,6 +73,7 @@ def test_the_subjects_are_listed(service, signed_in):
 
 def test_the_list_is_filtered_by_name(signed_in):
     page = signed_in("/n/demo/people")
+    expect(page.locator(".subjects a").first).to_be_visible()
     page.get_by_label("Name", exact=True).fill("Pri")
     page.get_by_role("button", name="Find").click()
     expect(page.locator(".subjects a")).to_have_count(1)
@@ -82,6 +83,8 @@ def test_the_list_is_filtered_by_name(signed_in):
 
 def test_a_subject_outside_of_the_list_is_opened_by_its_name(signed_in):
     page = signed_in("/n/demo/people")
+    # The field is made again with the list.
+    expect(page.locator(".subjects a").first).to_be_visible()
     page.get_by_label("Name", exact=True).fill("Kepler")
     page.get_by_role("button", name="Open profile").click()
     expect(page.get_by_role("heading", name="kepler", level=1)).to_be_visible()
