@@ -96,8 +96,8 @@ impl RequestHandler {
         Err(Error::Disk { trouble: DiskTrouble::Unreachable, reason })
     }
 
-    /// Sends a request to the owner. The inner error is the reply if there is no slot, or no memory for the answer. The
-    /// slots of the handler that found no namespace here were given back when it ended.
+    /// Sends a request to the owner. The inner error is the reply if no slot or no memory is free. The handler that ran
+    /// here gave back its slots when it ended.
     async fn forward(
         &self,
         request: &MatchedRequest,
