@@ -175,9 +175,10 @@ impl Node {
     /// Claims a namespace, unless this node owns it already or another node does.
     pub(super) fn hold(&self, namespace: &NamespaceKey) -> Result<()> {
         if self.session().is_none() {
-            // The session has ended, and the lock below is held until everything is given up.
             return Err(self.without_session(namespace.id));
         }
+        // Outside of the locks, because an opening under a claim of a former session can take minutes.
+        self.parts.namespaces.close_unowned(namespace);
         let _no_end_of_session = self.claims.read();
         let Some(session) = self.session() else { return Err(self.without_session(namespace.id)) };
         let store = &self.parts.store;
@@ -198,6 +199,10 @@ impl Node {
         if let Some(address) = self.owners.get(namespace.id, Instant::now()) {
             // Another caller that waited has just read it.
             return Err(Error::Elsewhere { address });
+        }
+        if self.parts.namespaces.is_open(namespace.id) {
+            // The session in which it was opened has ended since the beginning of this function.
+            return Err(no_session());
         }
         if let Some(successor) = self.successor(namespace.id) {
             return Err(Error::Elsewhere { address: self.owner_or(namespace.id, successor)? });
@@ -250,6 +255,7 @@ impl Node {
                 tracing::warn!(node = %session.id(), "other nodes saw no renewal of this node; it joins again");
                 self.parts.metrics.record_lost_session();
                 self.give_up();
+                self.close_given_up();
                 self.begin_session()
             }
             Err(error) => Err(error.into()),
@@ -264,7 +270,8 @@ impl Node {
         Ok(())
     }
 
-    /// Gives up all namespaces. Nothing that was read or queued before is used afterwards.
+    /// Gives up all namespaces. Nothing that was read or queued before is used afterwards. Does not wait for openings and
+    /// writes in progress, so that the next session begins soon: they fail at their end.
     fn give_up(&self) {
         *self.session.lock() = None;
         let _no_claims = self.claims.write();
@@ -272,8 +279,18 @@ impl Node {
         self.parts.queue.clear();
         self.parts.pending.clear();
         self.parts.backlog.clear();
-        self.parts.namespaces.release_all();
+        self.parts.namespaces.end_all_writes();
         self.owners.clear();
+    }
+
+    /// Closes the namespaces that were given up on a thread of its own, because openings and writes in progress have to
+    /// end first. A claim waits for those of its namespace.
+    fn close_given_up(&self) {
+        let namespaces = Arc::clone(&self.parts.namespaces);
+        let thread = std::thread::Builder::new().name("close-namespaces".into());
+        if let Err(error) = thread.spawn(move || namespaces.close_all_unowned()) {
+            tracing::warn!(%error, "namespaces of other nodes stay open until they are claimed again");
+        }
     }
 
     /// Reads which nodes there are, and declares those dead that did not renew their session. Returns whether a node has
@@ -464,6 +481,7 @@ impl Node {
         let Some(session) = self.session() else { return };
         self.hand_over_all();
         self.give_up();
+        self.parts.namespaces.close_all_unowned();
         if let Err(error) = session.end() {
             tracing::warn!(%error, "the session could not be ended; other nodes wait until it expires");
         }
@@ -476,254 +494,4 @@ fn no_session() -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use cuebase_storage::bucket::Bucket;
-    use cuebase_storage::key_value::{Engine, MemoryEngine};
-    use cuebase_storage::records::{Dedup, NamespaceRecord, QueueEntry, QueuedWork};
-    use cuebase_storage::{AccountId, NamespaceName};
-    use tempfile::TempDir;
-
-    use super::*;
-    use crate::clock::Clock;
-    use crate::config::Config;
-    use crate::metrics::Metrics;
-    use crate::model::Models;
-    use crate::namespace::context::NamespaceContext;
-    use crate::namespace::disk_reserve::DiskReserve;
-    use crate::namespace::repository_home::RepositoryHome;
-    use crate::namespace::retention::SourceRetention;
-
-    /// The data that nodes share.
-    struct SharedData {
-        engine: Arc<dyn Engine>,
-        bucket: Arc<Bucket>,
-    }
-
-    /// A node with its cache.
-    struct TestNode {
-        node: Node,
-        /// Removed after the node.
-        _cache: TempDir,
-    }
-
-    impl std::ops::Deref for TestNode {
-        type Target = Node;
-
-        fn deref(&self) -> &Node {
-            &self.node
-        }
-    }
-
-    impl SharedData {
-        fn new() -> Self {
-            let bucket = Arc::new(Bucket::in_memory().expect("a bucket"));
-            Self { engine: Arc::new(MemoryEngine::new()), bucket }
-        }
-
-        fn join(&self, address: &str) -> TestNode {
-            let cache = tempfile::tempdir().expect("temporary directory");
-            let mut config = Config::resolve(&BTreeMap::new(), |_| None, None).expect("resolves");
-            config.data = cache.path().to_path_buf();
-            let clock = Clock::system();
-            let store = Arc::new(Store::open_shared(Arc::clone(&self.engine)).expect("opens"));
-            let ids = Arc::new(Ids::after(None, clock.clone()));
-            let pending = Arc::new(PendingPaths::default());
-            let backlog = Arc::new(Backlog::default());
-            let metrics = Arc::new(Metrics::of_node(clock.clone()));
-            let context = NamespaceContext {
-                store: Arc::clone(&store),
-                models: Arc::new(Models::open(&config.model, &store).expect("opens")),
-                backlog: Arc::clone(&backlog),
-                metrics: Arc::clone(&metrics),
-                ids: Arc::clone(&ids),
-                pending: Arc::clone(&pending),
-                repositories: RepositoryHome::Records(Arc::clone(&self.bucket)),
-                sources: SourceRetention::of_setting(config.ingestion.keep_sources),
-                clock: clock.clone(),
-            };
-            let reserve = Arc::new(DiskReserve::of(&config.data));
-            let parts = NodeParts {
-                store,
-                namespaces: Arc::new(Namespaces::new(&config, context, reserve)),
-                queue: Arc::new(Queue::new(4, &clock)),
-                pending,
-                backlog,
-                ids,
-                cache_lock: CacheLock::take(cache.path()).expect("locks"),
-                metrics,
-            };
-            TestNode { node: Node::join(parts, address.to_owned()).expect("joins"), _cache: cache }
-        }
-    }
-
-    impl TestNode {
-        /// Creates a namespace.
-        fn create(&self, number: u128) -> NamespaceKey {
-            let name = NamespaceName::new(&format!("n{number}")).expect("a name");
-            let id = NamespaceId::new(Ulid::from(number));
-            let record = NamespaceRecord::new(&AccountId::default(), &name, id, 0);
-            self.parts.store.create_namespace(&record).expect("creates").0.key()
-        }
-
-        /// Creates namespaces and claims them.
-        fn own(&self, numbers: std::ops::RangeInclusive<u128>) -> Vec<NamespaceKey> {
-            let mut owned = Vec::new();
-            for number in numbers {
-                let namespace = self.create(number);
-                self.hold(&namespace).expect("claims");
-                owned.push(namespace);
-            }
-            owned
-        }
-
-        /// Accepts a write, as a request does.
-        fn accept(&self, namespace: &NamespaceKey) -> MessageId {
-            let mut ids = self.parts.ids.hold(namespace.id);
-            let entry = QueueEntry {
-                id: ids.next(1_000).into(),
-                account: namespace.account.clone(),
-                namespace: namespace.name.clone(),
-                namespace_id: namespace.id,
-                accepted_at_ms: 1_000,
-                accepted_running_ms: 0,
-                failures: 0,
-                fingerprint: None,
-                sender: None,
-                work: QueuedWork::Forget { paths: vec!["facts/a.md".into()] },
-            };
-            let mut batch = self.parts.store.batch();
-            batch.enqueue(&entry, Dedup::Off, &[]).expect("encodes");
-            self.parts.store.commit(batch).expect("is the owner");
-            self.parts.pending.add(&entry);
-            self.parts.queue.add(&entry);
-            entry.id
-        }
-
-        /// Does what the threads of a node do.
-        fn renew_and_observe(&self) {
-            self.keep_session().expect("renews");
-            self.observe().expect("observes");
-        }
-
-        /// Whether the node owns a namespace. This counts as a use.
-        fn owns(&self, namespace: &NamespaceKey) -> bool {
-            self.parts.store.require_owned(namespace).is_ok()
-        }
-    }
-
-    fn is_elsewhere(held: &Result<()>, expected: &str) -> bool {
-        matches!(held, Err(Error::Elsewhere { address }) if address == expected)
-    }
-
-    #[test]
-    fn a_released_namespace_moves_to_the_node_that_asks_next() {
-        let data = SharedData::new();
-        let (first, second) = (data.join("first:1"), data.join("second:1"));
-        let namespace = first.own(1..=1).remove(0);
-        drop(first.parts.namespaces.lease_key(&namespace).expect("opens"));
-        assert!(is_elsewhere(&second.hold(&namespace), "first:1"));
-        assert!(first.release_namespace(namespace.id).expect("releases"));
-        assert_eq!(first.parts.namespaces.open_count(), 0);
-        assert!(matches!(first.parts.namespaces.lease_key(&namespace), Err(Error::NotOwner(_))));
-        second.forget_owner(namespace.id);
-        second.hold(&namespace).expect("claims");
-        assert!(is_elsewhere(&first.hold(&namespace), "second:1"));
-    }
-
-    #[test]
-    fn a_namespace_in_use_is_kept() {
-        let data = SharedData::new();
-        let node = data.join("first:1");
-        let owned = node.own(1..=3);
-        let lease = node.parts.namespaces.lease_key(&owned[0]).expect("opens");
-        node.accept(&owned[1]);
-        node.parts.backlog.add(&owned[2]);
-        for namespace in &owned {
-            assert!(!node.release_namespace(namespace.id).expect("reads"));
-            assert!(node.owns(namespace));
-        }
-        drop(lease);
-        assert!(node.release_namespace(owned[0].id).expect("releases"));
-        assert!(!node.owns(&owned[0]));
-    }
-
-    #[test]
-    fn queued_writes_of_a_namespace_that_is_handed_over_are_read_by_the_next_owner() {
-        let data = SharedData::new();
-        let (first, second) = (data.join("first:1"), data.join("second:1"));
-        let namespace = first.own(1..=1).remove(0);
-        let message = first.accept(&namespace);
-        let assigned = first.parts.queue.next().expect("work");
-        first.hand_over_all();
-        assert!(first.parts.queue.messages_of(namespace.id).is_empty());
-        assert!(!first.parts.pending.contains(namespace.id, "facts/a.md"));
-        // The worker meets the loss of the namespace, and would try again.
-        first.parts.queue.retry(&assigned, std::time::Duration::ZERO);
-        assert_eq!(first.parts.queue.levels().waiting, 0);
-        second.take_queued().expect("claims");
-        assert!(second.parts.queue.messages_of(namespace.id).contains(&message));
-        assert!(second.parts.pending.contains(namespace.id, "facts/a.md"));
-    }
-
-    #[test]
-    fn a_node_gives_up_unused_namespaces_above_its_share() {
-        let data = SharedData::new();
-        let first = data.join("first:1");
-        let owned = first.own(1..=20);
-        assert_eq!(first.rebalance().expect("counts"), 0, "it is the only node");
-        let second = data.join("second:1");
-        first.renew_and_observe();
-        for namespace in &owned[..10] {
-            assert!(first.owns(namespace));
-        }
-        // Of 20 namespaces, 13 are within the margin of two nodes.
-        assert_eq!(first.rebalance().expect("counts"), 7);
-        assert!(owned[..10].iter().all(|namespace| first.owns(namespace)), "they were used");
-        assert_eq!(second.rebalance().expect("counts"), 0, "it owns nothing");
-    }
-
-    #[test]
-    fn few_namespaces_are_given_up_at_once() {
-        let data = SharedData::new();
-        let first = data.join("first:1");
-        first.own(1..=40);
-        first.rebalance().expect("counts");
-        let _second = data.join("second:1");
-        first.renew_and_observe();
-        assert_eq!(first.rebalance().expect("counts"), RELEASES_MAX);
-    }
-
-    #[test]
-    fn a_node_that_drains_keeps_what_it_owns_and_claims_nothing() {
-        let data = SharedData::new();
-        let first = data.join("first:1");
-        let owned = first.own(1..=1).remove(0);
-        first.begin_drain();
-        let alone = first.create(2);
-        first.hold(&alone).expect("claims, because nobody else can");
-        let second = data.join("second:1");
-        first.renew_and_observe();
-        let free = first.create(3);
-        first.keep_session().expect("renews");
-        first.hold(&owned).expect("owns");
-        assert!(is_elsewhere(&first.hold(&free), "second:1"));
-        second.hold(&free).expect("claims");
-        first.hand_over_all();
-        assert!(is_elsewhere(&first.hold(&owned), "second:1"));
-        second.hold(&owned).expect("claims");
-        first.leave();
-        assert!(is_elsewhere(&first.hold(&alone), "second:1"), "it has no session any more");
-    }
-
-    #[test]
-    fn workers_are_divided_by_the_nodes() {
-        let data = SharedData::new();
-        let first = data.join("first:1");
-        assert_eq!(first.shares().of(first.parts.queue.workers()), 4);
-        let _second = data.join("second:1");
-        first.renew_and_observe();
-        assert_eq!(first.shares().of(first.parts.queue.workers()), 2);
-    }
-}
+mod tests;

@@ -393,22 +393,47 @@ impl Namespaces {
         Ok(Some(RemovalRecord { account: record.account, name: record.name, id: record.id }))
     }
 
-    /// Closes all namespaces, when this process owns none any more. Waits for the current writes, and makes later ones
-    /// fail.
-    pub fn release_all(&self) {
-        let slots = std::mem::take(&mut *self.open.lock());
-        for (_, slot) in &slots {
-            // Writes that wait for their turn fail at once.
+    /// Makes changes of all namespaces fail, when this process owns none any more. Waits for nothing: they are closed by
+    /// [`Self::close_unowned`].
+    pub fn end_all_writes(&self) {
+        for (_, slot) in self.open.lock().iter() {
+            // A namespace that is being opened is not used, because its claim has ended.
             if let Some(Some(namespace)) = slot.namespace.try_lock().as_deref() {
                 namespace.end_writes(End::Released);
             }
         }
-        for (_, slot) in slots {
-            if let Some(namespace) = slot.namespace.lock().take() {
-                namespace.retire(End::Released);
-            }
-        }
         self.damaged.lock().clear();
+    }
+
+    /// Closes the namespaces that this process does not own. Waits for their openings and writes in progress.
+    pub fn close_all_unowned(&self) {
+        let keys: Vec<NamespaceKey> = self.open.lock().iter().map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.close_unowned(&key);
+        }
+    }
+
+    /// Closes a namespace, unless this process owns it. Waits for an opening and a write in progress.
+    pub fn close_unowned(&self, key: &NamespaceKey) {
+        let Some(slot) = self.open_slot(key.id) else { return };
+        let mut opened = slot.namespace.lock();
+        if self.context.store.require_owned(key).is_ok() {
+            return;
+        }
+        if let Some(namespace) = opened.take() {
+            namespace.retire(End::Released);
+        }
+        drop(opened);
+        // Two references: of the list and of this function. With more, somebody waits for the slot.
+        self.open.lock().retain(|(_, listed)| !Arc::ptr_eq(listed, &slot) || Arc::strong_count(listed) > 2);
+    }
+
+    /// Whether a namespace is open or being opened.
+    pub fn is_open(&self, id: NamespaceId) -> bool {
+        match self.open_slot(id) {
+            Some(slot) => slot.namespace.try_lock().is_none_or(|namespace| namespace.is_some()),
+            None => false,
+        }
     }
 
     /// Closes a namespace that this process gives up, and waits for the current write. Nothing opens it again once the

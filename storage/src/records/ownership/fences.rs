@@ -9,9 +9,11 @@ use crate::error::{Error, Result};
 use crate::identity::{NamespaceId, NamespaceKey};
 use crate::key_value::{Batch, Column};
 
-/// Whether this build respects the ownership of namespaces: batches expect the owner records, and reads end with the
-/// session. The feature `unfenced` turns it off, for the fault campaign only: a run of such a build must lose or mix up
-/// data, which shows that the campaign would notice.
+/// Whether this build respects the ownership of namespaces: batches expect the owner records, reads end with the session,
+/// and a node that was declared dead learns it by its next renewal.
+///
+/// The feature `unfenced` turns it off, for the fault campaign only: a run of such a build must lose or mix up data, which
+/// shows that the campaign would notice.
 pub const FENCED: bool = !cfg!(feature = "unfenced");
 
 /// Under which claims this process may change namespaces.

@@ -98,7 +98,9 @@ impl NodeSession {
         record.renewals += 1;
         let bytes = encode(&record)?;
         let mut batch = Batch::new();
-        batch.expect(Column::Nodes, self.id.to_bytes(), Some(stored.bytes.clone()));
+        if FENCED {
+            batch.expect(Column::Nodes, self.id.to_bytes(), Some(stored.bytes.clone()));
+        }
         batch.put(Column::Nodes, self.id.to_bytes(), bytes.clone());
         match self.store.kv.write(&batch, Durability::Synced) {
             Ok(()) => {}
