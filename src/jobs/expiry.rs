@@ -7,7 +7,6 @@ use cuebase_storage::Store;
 
 use super::components::{JobComponents, JobParts};
 use super::job::{Job, JobName};
-use super::orphan_snapshots::remove_orphan_snapshots;
 use super::stop::{StopSignal, Wake};
 use crate::clock::Clock;
 use crate::error::Result;
@@ -17,7 +16,7 @@ use crate::namespace::repository_home::RepositoryHome;
 use crate::service::intake::DEDUP_WINDOW_MS;
 use crate::service::media::Media;
 use crate::service::namespaces::NamespaceDirectory;
-use crate::service::orphan_packs::remove_orphan_packs;
+use crate::service::orphan_objects::{ObjectKind, remove_orphans};
 use crate::service::running_time::RunningTime;
 use crate::service::writes::WRITE_RETENTION_MS;
 
@@ -82,10 +81,10 @@ impl Expiry {
     /// Removes the objects of packs and of index snapshots that no record names.
     fn remove_orphans(&self) -> Result<()> {
         if let RepositoryHome::Records(bucket) = self.directory.repositories() {
-            let removed = remove_orphan_packs(&self.store, bucket, self.clock.now_ms())?;
-            tracing::debug!(removed, "packs without a record were removed from the bucket");
-            let removed = remove_orphan_snapshots(&self.store, bucket, self.clock.now_ms())?;
-            tracing::debug!(removed, "parts of index snapshots without a record were removed from the bucket");
+            for kind in [ObjectKind::Pack, ObjectKind::IndexSnapshot] {
+                let removed = remove_orphans(&self.store, bucket, kind, self.clock.now_ms())?;
+                tracing::debug!(removed, ?kind, "objects without a record were removed from the bucket");
+            }
         }
         Ok(())
     }

@@ -21,7 +21,6 @@ mod ingestion;
 mod ingestion_shared;
 mod job;
 mod model_answers;
-mod orphan_snapshots;
 mod outage;
 mod reembedding;
 mod reextraction;

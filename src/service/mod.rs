@@ -37,7 +37,7 @@ mod media_sweep;
 pub mod memories;
 pub mod namespaces;
 mod open_storage;
-pub(crate) mod orphan_packs;
+pub(crate) mod orphan_objects;
 pub mod peers;
 pub mod profile;
 pub mod push;

@@ -20,7 +20,7 @@ use super::finding::{Finding, Health, Mode};
 use super::namespace::{damaged_namespace, examine_namespace, subject_of};
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::service::orphan_packs::orphan_packs;
+use crate::service::orphan_objects::{ObjectKind, orphans};
 
 /// Attempts to examine a namespace that other nodes claim meanwhile.
 const ATTEMPTS_MAX: usize = 3;
@@ -201,7 +201,7 @@ impl ClusterDoctor {
 
     /// Counts the packs in the bucket that have no record although they are old enough for one.
     fn examine_packs(&self, now_ms: i64) -> Result<Finding> {
-        let description = match orphan_packs(&self.store, &self.bucket, now_ms)?.len() {
+        let description = match orphans(&self.store, &self.bucket, ObjectKind::Pack, now_ms)?.len() {
             0 => "every object older than a day has a record".to_owned(),
             orphans => format!("{orphans} objects older than a day have no record: the hourly removal deletes them"),
         };
