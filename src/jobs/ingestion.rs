@@ -24,7 +24,7 @@ use crate::memory::files::Origin;
 use crate::memory::skill;
 use crate::memory::time::format_ms;
 use crate::metrics::IngestionOutcome;
-use crate::queue::dispatch::Assignment;
+use crate::queue::order::Assignment;
 use crate::queue::progress::WorkProgress;
 use crate::service::retrieval::RetrievalRequest;
 use crate::telemetry;

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::ingest::direct;
 use crate::metrics::IngestionOutcome;
 use crate::model::{Deadline, ModelError};
-use crate::queue::dispatch::Assignment;
 use crate::queue::hold::{Cause, FailedCall, Verdict};
+use crate::queue::order::Assignment;
 use crate::service::peers::PeerTopic;
 
 /// The HTTP status of an endpoint that limits the rate of calls.
