@@ -45,7 +45,7 @@ INPUTS = (
     Input("utilization_max", 0.7, "", Origin.ASSUMED, "share of a node's processor time that is planned for"),
     Input("retrieval_cpu_ms", 1.33, "ms", Origin.MEASURED, _LOAD),
     Input("forward_cpu_ms", 0.12, "ms", Origin.STUDY, "on each of two nodes; a forwarded request took 0.24 ms longer"),
-    Input("connections_per_node", 17, "", Origin.CODE, "`CONNECTIONS_MAX`, and the connection of syncs"),
+    Input("connections_per_node", 19, "", Origin.CODE, "`CONNECTIONS_MAX`, the connections of sessions and of syncs"),
     Input("session_ttl_s", 3, "s", Origin.CODE, f"`SESSION_TTL` in {_OWNERSHIP}"),
     Input("renewal_interval_s", 1, "s", Origin.CODE, f"{_OWNERSHIP}"),
     # PostgreSQL with a synchronous standby.
