@@ -8,7 +8,6 @@ use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::records::ownership::{NodeId, NodeSession, NodeWatch, PreparedClaim};
 use cuebase_storage::{MessageId, NamespaceId, NamespaceKey, Store};
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use ulid::Ulid;
 
 use super::cache_lock::CacheLock;
 use super::live_node::LiveNode;
@@ -219,24 +218,39 @@ impl Node {
         if let Some(newest) = store.newest_id_of(namespace.id)? {
             self.parts.ids.raise(newest);
         }
-        let entries = store.queue_entries_after(namespace, MessageId::from(Ulid::nil()))?;
+        let queued = store.queued_entries(namespace)?;
         let record = store.namespace(&namespace.account, &namespace.name)?;
         // Nothing fails from here on, so no path stays pending in a namespace that this node does not own.
-        for entry in &entries {
+        for entry in &queued.entries {
             self.parts.pending.add(entry);
         }
         if record.is_some_and(|record| record.id == namespace.id && record.waiting > 0) {
             self.parts.backlog.add(namespace);
         }
         // A request that accepts a write waits for this lock, so its write comes after those of the former owner.
-        let _order = self.parts.ids.hold(namespace.id);
+        let order = self.parts.ids.hold(namespace.id);
         store.begin_writes(claim);
-        for entry in &entries {
+        for entry in &queued.entries {
             self.parts.queue.add(entry);
         }
+        drop(order);
         self.parts.metrics.record_claim();
-        tracing::debug!(account = %namespace.account, namespace = %namespace.name, queued = entries.len(), "claimed");
+        let number = queued.entries.len();
+        tracing::debug!(account = %namespace.account, namespace = %namespace.name, queued = number, "claimed");
+        self.set_aside(namespace, &queued.unreadable);
         Ok(())
+    }
+
+    /// Sets entries of the queue aside that cannot be decoded. Those of an owned namespace are shown with the dead letters
+    /// then.
+    fn set_aside(&self, namespace: &NamespaceKey, unreadable: &[MessageId]) {
+        for id in unreadable {
+            tracing::error!(%id, "cannot decode a queue entry; `cuebase dead-letters list` shows it");
+            if let Err(error) = self.parts.store.set_entry_aside(namespace, *id) {
+                // The next claim tries again.
+                tracing::warn!(%id, %error, "the queue entry could not be set aside");
+            }
+        }
     }
 
     /// Returns the address of the node that owns a namespace; `successor` if nobody does.
@@ -353,7 +367,7 @@ impl Node {
             // Released in the meantime.
             return Ok(());
         }
-        for entry in self.parts.store.queue_entries_after(namespace, MessageId::from(Ulid::nil()))? {
+        for entry in self.parts.store.queued_entries(namespace)?.entries {
             if !self.parts.queue.messages_of(namespace.id).contains(&entry.id) {
                 self.parts.pending.add(&entry);
                 self.parts.queue.add(&entry);

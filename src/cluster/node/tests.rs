@@ -1,12 +1,13 @@
 //! Tests of claims, releases and sessions of several nodes in one process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cuebase_storage::bucket::Bucket;
-use cuebase_storage::key_value::{Engine, MemoryEngine};
+use cuebase_storage::key_value::{Batch, Column, Durability, Engine, MemoryEngine};
 use cuebase_storage::records::{Dedup, NamespaceRecord, QueueEntry, QueuedWork};
 use cuebase_storage::{AccountId, NamespaceName};
 use tempfile::TempDir;
+use ulid::Ulid;
 
 use super::*;
 use crate::clock::Clock;
@@ -188,6 +189,23 @@ fn queued_writes_of_a_namespace_that_is_handed_over_are_read_by_the_next_owner()
     second.take_queued().expect("claims");
     assert!(second.parts.queue.messages_of(namespace.id).contains(&message));
     assert!(second.parts.pending.contains(namespace.id, "facts/a.md"));
+}
+
+#[test]
+fn the_next_owner_sets_an_entry_aside_that_cannot_be_decoded_and_takes_the_later_ones() {
+    let data = SharedData::new();
+    let (first, second) = (data.join("first:1"), data.join("second:1"));
+    let namespace = first.own(1..=1).remove(0);
+    first.accept(&namespace);
+    let later = first.accept(&namespace);
+    let (key, _) = data.engine.scan(Column::Queue, b"", None, 1).expect("reads").remove(0);
+    let mut batch = Batch::new();
+    batch.put(Column::Queue, key, b"not an entry".to_vec());
+    data.engine.write(&batch, Durability::Synced).expect("writes");
+    first.hand_over_all();
+    second.take_queued().expect("claims");
+    assert_eq!(second.parts.queue.messages_of(namespace.id), BTreeSet::from([later]));
+    assert_eq!(second.parts.store.unreadable().expect("reads").len(), 1);
 }
 
 #[test]

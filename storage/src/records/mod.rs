@@ -66,7 +66,7 @@ pub use links::LinkRecord;
 pub use media::MediaRecord;
 pub use models::ModelRecord;
 pub use namespaces::{Creation, NamespaceRecord, RemovalRecord};
-pub use queue::QueuedNamespace;
+pub use queue::{QueuedEntries, QueuedNamespace};
 pub use queue_entry::{QueueEntry, QueuedWork};
 pub use sender::WriteSender;
 pub use sources::{IngestedEntry, SourceCheck, SourceRecord};

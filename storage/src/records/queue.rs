@@ -19,6 +19,15 @@ use crate::identity::{MessageId, NamespaceId, NamespaceKey};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
 
+/// The queued entries of a namespace.
+#[derive(Debug, Default)]
+pub struct QueuedEntries {
+    /// Oldest first.
+    pub entries: Vec<QueueEntry>,
+    /// The ids of those that cannot be decoded.
+    pub unreadable: Vec<MessageId>,
+}
+
 /// A namespace that has queued entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedNamespace {
@@ -118,12 +127,25 @@ impl Store {
     /// Returns the entries of a namespace that were accepted after an id, oldest first. Entries that cannot be decoded
     /// are left out.
     pub fn queue_entries_after(&self, namespace: &NamespaceKey, after: MessageId) -> Result<Vec<QueueEntry>> {
+        Ok(self.scan_entries(namespace, Some(&key_of(namespace, after)))?.entries)
+    }
+
+    /// Returns the entries of a namespace, oldest first, and the ids of those that cannot be decoded.
+    pub fn queued_entries(&self, namespace: &NamespaceKey) -> Result<QueuedEntries> {
+        self.scan_entries(namespace, None)
+    }
+
+    /// Reads the entries of a namespace whose keys follow a key.
+    fn scan_entries(&self, namespace: &NamespaceKey, after: Option<&[u8]>) -> Result<QueuedEntries> {
         let prefix = queue_prefix(&namespace.account, namespace.id);
-        let mut entries = Vec::new();
-        for (_, value) in self.kv.scan(Column::Queue, &prefix, Some(&key_of(namespace, after)), usize::MAX)? {
-            entries.extend(decode::<QueueEntry>(Column::Queue, &value).ok());
+        let mut queued = QueuedEntries::default();
+        for (key, value) in self.kv.scan(Column::Queue, &prefix, after, usize::MAX)? {
+            match decode(Column::Queue, &value) {
+                Ok(entry) => queued.entries.push(entry),
+                Err(_) => queued.unreadable.extend(split_key(&key).map(|(_, _, id)| id)),
+            }
         }
-        Ok(entries)
+        Ok(queued)
     }
 
     /// Returns the id of the oldest queued entry of each namespace that has one. Takes one lookup for each of them.
@@ -143,7 +165,7 @@ impl Store {
     }
 
     /// Returns the namespaces that have queued entries, with the oldest entry of each. Takes one lookup for each of them.
-    /// A namespace whose oldest entry cannot be decoded is left out.
+    /// Entries that cannot be decoded are left out.
     pub fn queued_namespaces(&self) -> Result<Vec<QueuedNamespace>> {
         let mut queued = Vec::new();
         let mut after: Option<Vec<u8>> = None;
@@ -152,11 +174,13 @@ impl Store {
                 after = Some(key);
                 continue;
             };
+            let Ok(entry) = decode::<QueueEntry>(Column::Queue, &value) else {
+                after = Some(key);
+                continue;
+            };
             // Sorts after the keys of all entries of the namespace.
             after = Some([prefix, &[0xff; 17]].concat());
-            if let Ok(entry) = decode::<QueueEntry>(Column::Queue, &value) {
-                queued.push(QueuedNamespace { namespace: entry.namespace_key(), oldest });
-            }
+            queued.push(QueuedNamespace { namespace: entry.namespace_key(), oldest });
         }
         Ok(queued)
     }
@@ -427,6 +451,23 @@ mod tests {
         assert_eq!(store.for_each_queue_entry(drop).expect("reads"), 0, "is set aside once");
         assert!(store.drop_unreadable(message(1)).expect("drops"));
         assert!(store.unreadable().expect("reads").is_empty());
+    }
+
+    #[test]
+    fn entries_behind_one_that_cannot_be_decoded_are_found() {
+        let store = Store::in_memory().expect("creates");
+        let (home, other) = (namespace(&store, 1), namespace(&store, 2));
+        enqueue(&store, &home, &entry(2, 0, &home));
+        for (home, id) in [(&home, 1), (&other, 3)] {
+            let mut batch = Batch::new();
+            batch.put(Column::Queue, queue_key(&home.account, home.id, message(id)), b"not an entry".to_vec());
+            store.kv.write(&batch, Durability::Buffered).expect("writes");
+        }
+        let queued = store.queued_namespaces().expect("reads");
+        assert_eq!(queued, [QueuedNamespace { namespace: home.key(), oldest: message(2) }]);
+        let entries = store.queued_entries(&home.key()).expect("reads");
+        assert_eq!(entries.entries.len(), 1);
+        assert_eq!(entries.unreadable, [message(1)]);
     }
 
     #[test]
