@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn entries_behind_one_that_cannot_be_decoded_are_found() {
         let store = Store::in_memory().expect("creates");
-        let (home, other) = (namespace(&store, 1), namespace(&store, 2));
+        let (home, other) = (namespace(&store, 1), namespace_named(&store, "other", 2));
         enqueue(&store, &home, &entry(2, 0, &home));
         for (home, id) in [(&home, 1), (&other, 3)] {
             let mut batch = Batch::new();
