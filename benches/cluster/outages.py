@@ -27,6 +27,7 @@ def cold_open(deployment: Deployment, namespaces: list[str], seed: int) -> list[
     """
     times = []
     for number, namespace in enumerate(namespaces):
+        _claim(deployment, namespace)
         stopped = deployment.owner(namespace)
         reader = (stopped + 1) % len(deployment.nodes)
         for node in deployment.nodes:
@@ -40,6 +41,12 @@ def cold_open(deployment: Deployment, namespaces: list[str], seed: int) -> list[
         if stopped != reader:
             deployment.nodes[stopped].start()
     return times
+
+
+def _claim(deployment: Deployment, namespace: str) -> None:
+    """Makes a node the owner of a namespace, which nobody owns after all nodes were stopped."""
+    with deployment.client(0) as client:
+        retrieve(client, namespace, Corpus(0))
 
 
 def _first_retrieval(deployment: Deployment, reader: int, namespace: str, seed: int) -> float:
@@ -60,6 +67,7 @@ def recovery(deployment: Deployment, namespace: str, seed: int) -> float:
 
     With three nodes, another node answers. A single process is started again at once.
     """
+    _claim(deployment, namespace)
     owner = deployment.owner(namespace)
     reader = (owner + 1) % len(deployment.nodes)
     corpus = Corpus(seed)

@@ -14,8 +14,12 @@ CLIENTS = 8
 
 
 def retrieve(client: Client, namespace: str, corpus: Corpus) -> bytes:
-    """Sends one retrieval with the default number of hits. Raises `RuntimeError` if it finds nothing."""
-    reply = client.expect(200, "GET", target_of("/v1/retrieve", namespace=namespace, q=corpus.query()))
+    """Sends one retrieval with the default number of hits. Raises `RuntimeError` if it finds nothing.
+
+    All hits are admitted, because the queries are drawn at random: no memory may answer one.
+    """
+    target = target_of("/v1/retrieve", namespace=namespace, q=corpus.query(), precision="all")
+    reply = client.expect(200, "GET", target)
     if b'"hits"' not in reply.content:
         raise RuntimeError(f"a retrieval in {namespace} found nothing")
     return reply.content
