@@ -358,7 +358,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (NotReached, NodeEnded) as error:
         rule = "node_ended" if isinstance(error, NodeEnded) else "availability"
         recorded = history.load(folder / "history.jsonl")
-        return _finish(plan, recorded, [*campaign.ended, Violation(rule, "", str(error))], options)
+        broken_off = Violation(rule, "", str(error))
+        return _finish(plan, recorded, [*campaign.ended, broken_off, *checker.check_history(recorded)], options)
     return _finish(plan, recorded, [*campaign.ended, *checker.check(recorded, state)], options)
 
 

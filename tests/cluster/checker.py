@@ -31,6 +31,11 @@ def check(recorded: Recorded, state: FinalState) -> list[Violation]:
     return found
 
 
+def check_history(recorded: Recorded) -> list[Violation]:
+    """Returns the violations that a history shows by itself, for a run that broke off before its final state was read."""
+    return reads.check_retrievals(Index(recorded, FinalState()))
+
+
 def as_data(violation: Violation) -> dict[str, Any]:
     """Returns a violation as JSON values."""
     return dataclasses.asdict(violation)

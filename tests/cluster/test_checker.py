@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import history
-from checker import check
+from checker import check, check_history
 from final_state import Change, Commit, FinalState, Space, load_state
 from history import History, Kind, Outcome
 from story import ACCOUNT, PATH, SPACE, Story
@@ -306,6 +306,16 @@ def test_a_conversation_is_retrieved_once_it_is_reported_as_ingested() -> None:
     story.used["reads"] -= 1
     story.read(None, path)
     assert story.rules() == ["read_your_writes"]
+
+
+def test_a_query_that_misses_a_conversation_is_found_without_the_final_state() -> None:
+    story = Story()
+    story.accept("tok1n1x", "id1")
+    story.ingest("tok1n1x", "id1")
+    story.report("tok1n1x", "id1")
+    assert check_history(story.recorded) == []
+    story.retrieve("tok1n1x", 0)
+    assert [violation.rule for violation in check_history(story.recorded)] == ["read_your_writes"]
 
 
 def test_a_retrieved_conversation_stays_retrievable() -> None:

@@ -27,7 +27,7 @@ def check(index: Index) -> list[Violation]:
     for name in index.spaces:
         if not index.state.spaces[name].damage:
             found += _check_paths(index, name)
-    found += _check_retrievals(index)
+    found += check_retrievals(index)
     return found
 
 
@@ -124,7 +124,8 @@ def _first_state(states: list[PathState], token: str | None, lowest: int) -> int
     return None
 
 
-def _check_retrievals(index: Index) -> list[Violation]:
+def check_retrievals(index: Index) -> list[Violation]:
+    """Returns queries that missed what was ingested or found before. Needs no final state."""
     found = []
     reported = index.ingested_at()
     first: dict[str, Operation] = {}
