@@ -40,7 +40,12 @@ _DATABASE_SETTINGS = {
     "pg_stat_statements.track_utility": "on",
 }
 #: No request is refused, and no namespace of the benchmark is closed between two requests.
-_LIMITS = {"CUEBASE_RATE_LIMIT_REQUESTS_PER_MINUTE": "0", "CUEBASE_RETRIEVAL_WARM_NAMESPACES": "64"}
+#: Retrievals at a time are a limit of all nodes together: with three nodes, each may do 20.
+_LIMITS = {
+    "CUEBASE_RATE_LIMIT_REQUESTS_PER_MINUTE": "0",
+    "CUEBASE_RETRIEVAL_WARM_NAMESPACES": "64",
+    "CUEBASE_RETRIEVAL_CONCURRENCY": "60",
+}
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 

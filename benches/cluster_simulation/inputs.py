@@ -30,6 +30,7 @@ class Input:
     source: str
 
 
+_FORWARDED = "`benches/cluster/run.py`, on each of two nodes: 578 a second at the owner, 516 forwarded, two cores"
 _LOAD = "`cargo bench --bench load -- --messages 58500`, two cores: 1,507 a second for twenty clients"
 _OWNERSHIP = "`storage/src/records/ownership/mod.rs`"
 
@@ -44,7 +45,7 @@ INPUTS = (
     Input("node_cores", 2, "", Origin.ASSUMED, "as the machine of the measurements"),
     Input("utilization_max", 0.7, "", Origin.ASSUMED, "share of a node's processor time that is planned for"),
     Input("retrieval_cpu_ms", 1.33, "ms", Origin.MEASURED, _LOAD),
-    Input("forward_cpu_ms", 0.12, "ms", Origin.STUDY, "on each of two nodes; a forwarded request took 0.24 ms longer"),
+    Input("forward_cpu_ms", 0.21, "ms", Origin.MEASURED, _FORWARDED),
     Input("connections_per_node", 19, "", Origin.CODE, "`CONNECTIONS_MAX`, the connections of sessions and of syncs"),
     Input("session_ttl_s", 3, "s", Origin.CODE, f"`SESSION_TTL` in {_OWNERSHIP}"),
     Input("renewal_interval_s", 1, "s", Origin.CODE, f"{_OWNERSHIP}"),
@@ -61,7 +62,7 @@ INPUTS = (
     Input("reads_per_retrieval", 2, "", Origin.CODE, "wallet and record of the namespace"),
     Input("reads_per_lookup", 3, "", Origin.CODE, "record of the namespace, owner, node"),
     Input("lookup_cache_s", 1, "s", Origin.ASSUMED, "how long a node remembers an owner"),
-    Input("meter_batches", 1, "1/s", Origin.ASSUMED, "buffered batches of usage counters of a node"),
+    Input("meter_batches", 10, "1/s", Origin.CODE, "`SHARED_WRITE_INTERVAL` in src/billing/meters.rs, buffered"),
     Input("seconds_in_queue", 0.02, "s", Origin.STUDY, "18.5 to 19.4 ms until a write with an upload is retrievable"),
     Input("node_row_bytes", 120, "B", Origin.ASSUMED, "key and record of a node"),
     Input("pack_bytes", 12_288, "B", Origin.STUDY, "the pack of the study's commit"),

@@ -91,6 +91,11 @@ impl CounterRegistry {
         }
     }
 
+    /// Whether other processes write parts of the same records.
+    pub(super) fn shares_usage(&self) -> bool {
+        self.store.shares_usage()
+    }
+
     /// Returns the counter of an account and meter, read from the store at its first use. Reads the part of other
     /// processes again if it is too old.
     pub(super) fn counter(&self, account: &AccountId, meter: Meter) -> Result<Arc<Counter>> {

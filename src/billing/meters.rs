@@ -34,6 +34,8 @@ pub(super) enum Recency {
 
 /// Pause between two batches, so that counts made meanwhile share one.
 const WRITE_INTERVAL: Duration = Duration::from_millis(1);
+/// The same if the records are in a database that all nodes share: each batch is a transaction there.
+const SHARED_WRITE_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after a batch that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -122,6 +124,7 @@ impl Drop for Meters {
 
 /// Writes changed records until the meters are closed.
 fn write_changes(registry: &CounterRegistry) {
+    let interval = if registry.shares_usage() { SHARED_WRITE_INTERVAL } else { WRITE_INTERVAL };
     let mut is_failing = false;
     while registry.wait_for_changes() {
         match registry.flush() {
@@ -130,7 +133,7 @@ fn write_changes(registry: &CounterRegistry) {
                     tracing::info!("counts of used units are written again");
                 }
                 is_failing = false;
-                registry.pause(WRITE_INTERVAL);
+                registry.pause(interval);
             }
             Err(error) => {
                 if !is_failing {
