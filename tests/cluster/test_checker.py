@@ -491,6 +491,20 @@ def test_a_read_may_be_uncounted_only_near_a_fault() -> None:
     assert story.rules() == ["usage"]
 
 
+def test_a_read_may_be_counted_twice_only_during_a_fault() -> None:
+    story = Story()
+    story.write("tok1n1x")
+    read = story.retrieve("tok1n1x", 1)
+    story.used["reads"] = 2
+    assert story.rules() == ["usage"]
+    story.fault()
+    fault = story.recorded.faults[0]
+    story.replace(read, start=fault.injected - 1, end=fault.injected + 1)
+    assert story.rules() == []
+    story.used["reads"] = 3
+    assert story.rules() == ["usage"]
+
+
 def test_usage_of_another_month_is_not_compared() -> None:
     story = Story()
     story.write("tok1n1x")
