@@ -18,13 +18,15 @@ from typing import Any
 
 from api import Api
 from load import token_of
-from process import run, wait_for
+from process import NotReached, run, wait_for
 
 TIERS = ("facts/", "incidents/", "rules/", "skills/")
 #: The meters that are compared.
 METERS = ("writes", "reads")
 #: Time without a change after which the meters are final, seconds.
 _USAGE_SETTLED = 2.0
+#: Longest time until then, seconds. Nodes that show different meters never settle.
+_USAGE_PATIENCE = 60.0
 #: Statuses of writes that are not processed.
 _UNFINISHED = frozenset({"queued", "ingesting", "retrying"})
 #: How often a namespace is read if it changes meanwhile.
@@ -158,10 +160,15 @@ def _head(api: Api, namespace: str) -> str | None:
 
 
 def _settled_usage(api: Api) -> dict[str, Any]:
-    """Returns the usage once it has not changed for a while: a node may write its count of reads with a delay."""
+    """Returns the usage once it has not changed for a while: a node may write its count of reads with a delay.
+
+    Raises `NotReached` if it does not settle.
+    """
     usage = api.get("/v1/usage")
-    since = time.monotonic()
+    began = since = time.monotonic()
     while time.monotonic() - since < _USAGE_SETTLED:
+        if time.monotonic() - began > _USAGE_PATIENCE:
+            raise NotReached(f"the meters do not settle: {usage['used']}")
         time.sleep(_USAGE_SETTLED / 10)
         latest = api.get("/v1/usage")
         if latest["used"] != usage["used"]:
