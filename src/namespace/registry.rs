@@ -394,7 +394,7 @@ impl Namespaces {
     }
 
     /// Makes changes of all namespaces fail, when this process owns none any more. Waits for nothing: they are closed by
-    /// [`Self::close_unowned`].
+    /// [`Self::close_all_unowned`].
     pub fn end_all_writes(&self) {
         for (_, slot) in self.open.lock().iter() {
             // A namespace that is being opened is not used, because its claim has ended.

@@ -1,8 +1,8 @@
 //! The removal of objects in the bucket that no record names: packs, and parts of index snapshots.
 //!
 //! Both are stored before the batch that records them. If the node stops before that batch, if the batch fails, or if the
-//! namespace is deleted meanwhile, no record names the objects. Neither are packs recorded that a consolidation replaced,
-//! nor parts of a replaced snapshot that could not be removed.
+//! namespace is deleted meanwhile, no record names the objects. Packs that a consolidation replaced, and
+//! parts of a replaced snapshot that could not be removed, have no record either.
 //!
 //! One node does this for all namespaces, deleted ones included. It only reads records, so it owns no namespace for it.
 
