@@ -40,10 +40,10 @@ def _main_package(project: Project) -> list[Entry]:
         Entry("package/LICENSE", licence_text()),
         Entry("package/bin/cuebase.cjs", LAUNCHER.read_bytes(), mode=0o755),
     ]
-    compiled = sorted((CLIENT / "dist").glob("*.*"))
+    compiled = sorted((CLIENT / "dist").rglob("*.*"))
     if not compiled:
         raise PackagingError(f"{CLIENT / 'dist'} is empty: run `npm ci && npm run build` in {CLIENT}")
-    entries += [Entry(f"package/dist/{path.name}", path.read_bytes()) for path in compiled]
+    entries += [Entry(f"package/{path.relative_to(CLIENT)}", path.read_bytes()) for path in compiled]
     return entries
 
 

@@ -22,6 +22,14 @@ const {{ hits }} = await memory.retrieve("where are the hives of bees");
 console.log(hits[0].content);
 """
 
+# What the adapters import from their frameworks, which are tested with the adapters.
+FRAMEWORKS = {
+    "ai/index.js": "export const tool = (tool) => tool;",
+    "zod/index.js": "export const z = new Proxy(() => z, { get: () => z, apply: () => z });",
+    "@mastra/core/memory.js": "export const parseMemoryRequestContext = () => null;",
+    "@mastra/core/tools.js": "export const createTool = (tool) => tool;",
+}
+
 
 @dataclass
 class Application:
@@ -81,6 +89,21 @@ def test_npx_serves_and_the_client_uses_the_server(application: Application, tmp
         # npx passes SIGTERM to a shell, which does not pass it on; Ctrl-C reaches every process.
         server.interrupt()
         server.wait_until_closed()
+
+
+def test_every_export_of_the_package_is_in_it(application: Application) -> None:
+    modules = application.folder / "node_modules"
+    for path, source in FRAMEWORKS.items():
+        (modules / path).parent.mkdir(parents=True, exist_ok=True)
+        (modules / path).write_text(source)
+    for name, exports in [("ai", "./index.js"), ("zod", "./index.js"), ("@mastra/core", {"./*": "./*.js"})]:
+        (modules / name / "package.json").write_text(json.dumps({"type": "module", "exports": exports}))
+    exports = json.loads((modules / "cuebase/package.json").read_text())["exports"]
+    assert len(exports) >= 3
+    for path, targets in exports.items():
+        assert (modules / "cuebase" / targets["types"]).is_file(), path
+        program = f'console.log(Object.keys(await import("cuebase{path.removeprefix(".")}")).length > 0);'
+        assert application.run("node", "--input-type=module", "--eval", program) == "true\n", path
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
