@@ -176,8 +176,7 @@ impl Node {
         if self.session().is_none() {
             return Err(self.without_session(namespace.id));
         }
-        // Outside of the locks, because an opening under a claim of a former session can take minutes.
-        self.parts.namespaces.close_unowned(namespace);
+        self.close_former(namespace)?;
         let _no_end_of_session = self.claims.read();
         let Some(session) = self.session() else { return Err(self.without_session(namespace.id)) };
         let store = &self.parts.store;
@@ -238,6 +237,22 @@ impl Node {
         let number = queued.entries.len();
         tracing::debug!(account = %namespace.account, namespace = %namespace.name, queued = number, "claimed");
         self.set_aside(namespace, &queued.unreadable);
+        Ok(())
+    }
+
+    /// Closes a namespace that was opened under a claim of a former session. Called without a lock, because an opening can
+    /// take minutes. If another node has the namespace by now, fails with its address instead of waiting.
+    fn close_former(&self, namespace: &NamespaceKey) -> Result<()> {
+        let NodeParts { store, namespaces, .. } = &self.parts;
+        if store.require_owned(namespace).is_ok() || !namespaces.is_open(namespace.id) {
+            return Ok(());
+        }
+        if let Some((_, owner)) = store.owner(namespace.id)?
+            && owner.address != self.address
+        {
+            return Err(Error::Elsewhere { address: owner.address });
+        }
+        namespaces.close_unowned(namespace);
         Ok(())
     }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::NamespaceKey;
+use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::records::ownership::{FENCED, NodeId};
 
 use super::keeper::Keeper;
 use super::live_node::LiveNode;
 use super::node::{Node, NodeParts};
 use super::pass::PassKey;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The ownership of namespaces by this process.
 pub struct Ownership {
@@ -107,6 +108,15 @@ impl Ownership {
                 reading.0 == Some(session.id()) && session.may_read(Instant::now())
             }
         }
+    }
+
+    /// Fails if the result of a read may not be returned, see [`Self::may_return`].
+    pub fn check_reading(&self, reading: Reading) -> Result<()> {
+        if self.may_return(reading) {
+            return Ok(());
+        }
+        let reason = "this node lost the connection to the database while it answered".to_owned();
+        Err(Error::Disk { trouble: DiskTrouble::Unreachable, reason })
     }
 
     /// Returns how long this process may still read what it owns, unless it renews its session: zero without a session.

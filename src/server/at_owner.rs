@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::NamespaceKey;
-use cuebase_storage::error::DiskTrouble;
 use hyper::Method;
 
 use super::body::ReceivedBody;
@@ -17,7 +16,6 @@ use super::reply_memory::HeldReply;
 use super::requests::{Answered, Arrival, Failure, MatchedRequest, RequestHandler};
 use crate::api::routes::{Executor, Route};
 use crate::api::{Reply, ReplyBody, error};
-use crate::cluster::Reading;
 use crate::error::{Error, Result};
 
 /// How long a request waits for an owner that takes it: longer than it takes until others claim the namespaces of a node
@@ -40,7 +38,8 @@ impl RequestHandler {
             let reading = ownership.begin_reading();
             let namespace = match self.answer_here(request.again(), body).await {
                 Ok(reply) => {
-                    self.check_reading(request.route, reading).map_err(|error| refuse(&request, &error))?;
+                    let checked = if is_read(request.route) { ownership.check_reading(reading) } else { Ok(()) };
+                    checked.map_err(|error| refuse(&request, &error))?;
                     return Ok(Answered::Here(reply));
                 }
                 Err(Failure::Refused(reply)) => return Err(reply),
@@ -59,6 +58,8 @@ impl RequestHandler {
                     }
                     Ok(()) => return Err(refuse(&request, &Error::NotOwner(namespace))),
                     Err(Error::Elsewhere { address }) => address,
+                    // Deleted since the handler looked it up. The handler finds its successor, or that there is none.
+                    Err(Error::NamespaceGone) if Instant::now() < deadline => continue 'here,
                     Err(error) => return Err(refuse(&request, &error)),
                 };
                 if request.arrival == Arrival::Node {
@@ -85,15 +86,6 @@ impl RequestHandler {
         let namespace = namespace.clone();
         let held = tokio::task::spawn_blocking(move || ownership.hold(&namespace)).await;
         held.unwrap_or_else(|_| Err(Error::internal("the claim of a namespace panicked")))
-    }
-
-    /// Fails if the session of this process ended while a namespace was read: another node may have changed it.
-    fn check_reading(&self, route: &Route, reading: Reading) -> Result<()> {
-        if !is_read(route) || self.app.namespaces.ownership().may_return(reading) {
-            return Ok(());
-        }
-        let reason = "this node lost the connection to the database while it answered".to_owned();
-        Err(Error::Disk { trouble: DiskTrouble::Unreachable, reason })
     }
 
     /// Sends a request to the owner. The inner error is the reply if no slot or no memory is free. The handler that ran

@@ -566,7 +566,8 @@ pub(super) async fn authorize_counted(
     }
 }
 
-/// Reserves the unit that a request counts as, runs its handler, and charges the unit if the handler succeeded.
+/// Reserves the unit that a request counts as, runs its handler, and charges the unit if the handler succeeded and this
+/// process still owns what it read.
 fn run_metered(
     route: &Route,
     request: &AuthenticatedRequest,
@@ -580,7 +581,10 @@ fn run_metered(
         Metering::Free | Metering::Write | Metering::Search => return handler(request),
     };
     let permit = request.app.billing.reserve(request.account(), meter)?;
+    let ownership = request.app.namespaces.ownership();
+    let reading = ownership.begin_reading();
     let reply = handler(request)?;
+    ownership.check_reading(reading)?;
     permit.charge();
     Ok(reply)
 }

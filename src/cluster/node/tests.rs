@@ -304,3 +304,33 @@ fn a_write_in_progress_delays_only_the_claim_of_its_namespace() {
         assert!(!first.parts.namespaces.is_open(owned[0].id), "opened under a claim that has ended");
     });
 }
+
+#[test]
+fn a_write_in_progress_does_not_delay_the_answer_that_another_node_has_the_namespace() {
+    let data = SharedData::new();
+    let (first, second) = (data.join("first:1"), data.join("second:1"));
+    let owned = first.own(1..=1).remove(0);
+    drop(first.parts.namespaces.lease_key(&owned).expect("opens"));
+    let record = first.parts.store.namespace(&owned.account, &owned.name).expect("reads").expect("exists");
+    let (began, wait_began) = mpsc::channel();
+    let (end, wait_end) = mpsc::channel();
+    let (asked, wait_asked) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let node = &first;
+        scope.spawn(move || {
+            node.parts.namespaces.with_writes_paused(&record, || {
+                began.send(()).expect("the test waits");
+                wait_end.recv().expect("the test ends the write");
+            });
+        });
+        wait_began.recv().expect("begins");
+        first.session().expect("a session").end().expect("ends");
+        first.keep_session().expect("joins again");
+        second.hold(&owned).expect("claims");
+        let namespace = owned.clone();
+        scope.spawn(move || asked.send(node.hold(&namespace)).expect("the test waits"));
+        let held = wait_asked.recv_timeout(Duration::from_secs(30));
+        end.send(()).expect("the write waits");
+        assert!(is_elsewhere(&held.expect("answers during the write"), "second:1"));
+    });
+}
