@@ -4,6 +4,9 @@
 //! totals and must reach the store in the order of counting. `state` is held for a few instructions only, so that
 //! neither [`Permit::charge`](super::permit::Permit::charge) nor reading a meter waits for a write in progress.
 //!
+//! A batch with a charge can fail although it was written. Such charges are kept, and the store is read before the next
+//! record is written.
+//!
 //! If several processes share the database, a counter holds what this process counted, which is what it writes, and
 //! what the others counted, which it reads again after a second. Reservations are known to their process only. Between
 //! two reads, several processes can therefore exceed a limit together, by what they reserve and use in that second.
@@ -13,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::records::{Meter, UsageRecord};
-use cuebase_storage::{AccountId, Store};
+use cuebase_storage::{AccountId, Error as StorageError, Store};
 use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
@@ -66,6 +69,16 @@ pub(super) struct CounterState {
     pub(super) reserved: u64,
     /// Whether the counter is in [`UnwrittenCounters`], or about to be.
     is_listed: bool,
+    /// Charges whose batch failed and may have been written nevertheless, since the last record that was written. Each
+    /// would have replaced that record, so at most one of them was.
+    pub(super) unconfirmed: Vec<CountedCharge>,
+}
+
+/// A charge and the record that its batch writes.
+pub(super) struct CountedCharge {
+    pub(super) record: UsageRecord,
+    pub(super) change: UsageChange,
+    pub(super) month: String,
 }
 
 /// A change of a usage record.
@@ -253,25 +266,52 @@ impl CounterRegistry {
 
     /// Writes counters whose `write_order` the caller holds.
     fn write_locked(&self, counters: &[&Arc<Counter>]) -> Result<()> {
-        let mut records = Vec::with_capacity(counters.len());
+        let written = self.write_records(counters);
         for counter in counters {
-            let mut state = counter.state.lock();
-            state.is_listed = false;
-            records.push(state.record.clone());
-        }
-        if let Err(error) = self.store.put_usages(&records) {
-            for counter in counters {
-                self.list_unwritten(counter);
+            match written {
+                Ok(()) => counter.state.lock().unconfirmed.clear(),
+                Err(_) => self.list_unwritten(counter),
             }
-            return Err(error.into());
         }
+        Ok(written?)
+    }
+
+    fn write_records(&self, counters: &[&Arc<Counter>]) -> Result<(), StorageError> {
+        loop {
+            let mut records = Vec::with_capacity(counters.len());
+            for counter in counters {
+                self.confirm(counter)?;
+                let mut state = counter.state.lock();
+                state.is_listed = false;
+                records.push(state.record.clone());
+            }
+            match self.store.put_usages(&records) {
+                // A batch that had failed was written since it was asked for.
+                Err(StorageError::ConditionFailed { .. }) => {}
+                written => return written,
+            }
+        }
+    }
+
+    /// Counts the charge whose batch was written although it failed, if there is one. The caller holds `write_order`
+    /// of the counter.
+    pub(super) fn confirm(&self, counter: &Counter) -> Result<(), StorageError> {
+        let (account, meter) = {
+            let state = counter.state.lock();
+            if state.unconfirmed.is_empty() {
+                return Ok(());
+            }
+            (state.record.account.clone(), state.record.meter)
+        };
+        let stored = self.store.own_usage(&account, meter)?;
+        counter.state.lock().confirm(&stored);
         Ok(())
     }
 }
 
 impl Counter {
     fn new(record: UsageRecord, others: UsageRecord, read_at_ms: i64) -> Self {
-        let state = CounterState { record, others, read_at_ms, reserved: 0, is_listed: false };
+        let state = CounterState { record, others, read_at_ms, reserved: 0, is_listed: false, unconfirmed: Vec::new() };
         Self { state: Mutex::new(state), write_order: Mutex::default() }
     }
 }
@@ -297,6 +337,18 @@ impl CounterState {
     pub(super) fn apply(&mut self, change: UsageChange, month: &str, reserved: u64) {
         change.apply(&mut self.record, month);
         self.reserved = self.reserved.saturating_sub(reserved);
+    }
+
+    /// Counts the charge that is in the stored record. The others remain: unless one of them was written, they may be
+    /// written later.
+    fn confirm(&mut self, stored: &UsageRecord) {
+        for charge in &self.unconfirmed {
+            if charge.record.total == stored.total {
+                charge.change.apply(&mut self.record, &charge.month);
+                self.unconfirmed.clear();
+                return;
+            }
+        }
     }
 }
 

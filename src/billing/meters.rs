@@ -5,7 +5,7 @@
 //! and limits include what the others used until a second ago. A unit reaches the store in one of two ways:
 //!
 //! - With the write that it pays for, in one batch: `batch.charge(charge.record())` adds the record of a charge
-//!   that [`Permit::charge_guard`] began, and [`Charge::commit`] counts the unit once the batch is written.
+//!   that [`Permit::charge_guard`] began, and [`Charge::finish`] counts the unit once the batch is written.
 //! - Buffered: [`Permit::charge`] counts in memory and wakes a thread that writes all changed records in one batch,
 //!   without a sync, usually within a millisecond. The caller never waits for the disk. If the process is killed while
 //!   the disk takes no writes, the units of that time are lost, in the account's favour.
@@ -349,7 +349,7 @@ mod tests {
             reserve(2).expect("a permit").charge();
             assert!(reserve(2).is_none());
             // The write was a duplicate: its charge is not committed.
-            drop(reserve(9).expect("a permit").charge_guard());
+            drop(reserve(9).expect("a permit").charge_guard().expect("reads"));
             assert_eq!(meters.used(&account("b"), Meter::Reads, Recency::Recent).expect("reads"), 0);
         }
         let meters = open(folder.path());
@@ -377,15 +377,15 @@ mod tests {
         let meters = Meters::new(Arc::clone(&store), Clock::system()).expect("starts");
         let reserve = || meters.reserve(&account("a"), Meter::Writes, 1, 9).expect("reads").expect("a permit");
         let (mut slow, quick) = (reserve(), reserve());
-        let charge = slow.charge_guard();
+        let charge = slow.charge_guard().expect("reads");
         quick.charge();
         assert_eq!(
             meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"),
             1,
             "the slow charge is not committed"
         );
-        store.put_usages(std::slice::from_ref(charge.record())).expect("writes");
-        charge.commit();
+        let outcome = store.put_usages(std::slice::from_ref(charge.record()));
+        charge.finish(&outcome);
         drop(slow);
         assert_eq!(meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"), 2);
         meters.flush().expect("writes");
@@ -400,7 +400,7 @@ mod tests {
         let reserve = || meters.reserve(&account("a"), Meter::Writes, 3, 3).expect("reads").expect("a permit");
         // A caller whose batch fails returns, which drops the charge and its permit.
         let mut permit = reserve();
-        drop(permit.charge_guard());
+        drop(permit.charge_guard().expect("reads"));
         drop(permit);
         assert_eq!(meters.used(&account("a"), Meter::Writes, Recency::Recent).expect("reads"), 0);
         reserve().charge();
@@ -416,12 +416,12 @@ mod tests {
             meters.reserve(&account("a"), Meter::MediaBytes, 41, 100).expect("reads").is_none(),
             "the room is reserved"
         );
-        let charge = upload.charge_guard();
+        let charge = upload.charge_guard().expect("reads");
         assert_eq!(charge.record().total, 60);
-        charge.commit();
+        charge.finish(&Ok(()));
         drop(upload);
         let mut release = meters.release_media(&account("a"), 50).expect("reads");
-        release.charge_guard().commit();
+        release.charge_guard().expect("reads").finish(&Ok(()));
         drop(release);
         assert_eq!(meters.used(&account("a"), Meter::MediaBytes, Recency::Recent).expect("reads"), 10);
         assert!(meters.reserve(&account("a"), Meter::MediaBytes, 90, 100).expect("reads").is_some());

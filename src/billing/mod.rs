@@ -35,3 +35,6 @@ pub mod wallet;
 mod wallet_change;
 
 pub use account_billing::{Billing, PriceSource};
+
+#[cfg(test)]
+mod lost_answers_tests;

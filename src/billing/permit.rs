@@ -1,14 +1,15 @@
 //! Reserved units, and how they are charged.
 //!
-//! A batch written under a [`Charge`] must be buffered, and its sync belongs after [`Charge::commit`]: other charges of
+//! A batch written under a [`Charge`] must be buffered, and its sync belongs after [`Charge::finish`]: other charges of
 //! the same meter wait meanwhile.
 
 use std::sync::Arc;
 
+use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::UsageRecord;
 use parking_lot::MutexGuard;
 
-use super::counters::{Counter, CounterRegistry, UsageChange};
+use super::counters::{CountedCharge, Counter, CounterRegistry, UsageChange};
 use super::month::month_of;
 
 /// Reserved units, or a reserved change of a level. Dropped without a charge, it changes nothing.
@@ -21,13 +22,12 @@ pub struct Permit<'a> {
 }
 
 /// A charge in progress. No other charge of the same meter is written until it is dropped.
-#[must_use = "nothing is counted unless it is committed"]
+#[must_use = "nothing is counted unless it is finished"]
 pub struct Charge<'p> {
-    counter: &'p Counter,
-    change: UsageChange,
-    month: String,
+    registry: &'p CounterRegistry,
+    counter: &'p Arc<Counter>,
+    counted: CountedCharge,
     reserved: &'p mut u64,
-    record: UsageRecord,
     _write_order: MutexGuard<'p, ()>,
 }
 
@@ -54,13 +54,22 @@ impl Permit<'_> {
 
     /// Begins a charge whose record the caller writes, in one batch with the write that it pays for. Waits while
     /// another record of the same meter is being written.
-    pub fn charge_guard(&mut self) -> Charge<'_> {
-        let counter: &Counter = &self.counter;
-        let write_order = counter.write_order.lock();
+    ///
+    /// # Errors
+    /// Those of reading the store, which is only read if the outcome of an earlier charge is unknown.
+    pub fn charge_guard(&mut self) -> Result<Charge<'_>, StorageError> {
+        let write_order = self.counter.write_order.lock();
+        self.registry.confirm(&self.counter)?;
         let month = month_of(self.registry.clock.now());
-        let mut record = counter.state.lock().record.clone();
+        let mut record = self.counter.state.lock().record.clone();
         self.change.apply(&mut record, &month);
-        Charge { counter, change: self.change, month, reserved: &mut self.reserved, record, _write_order: write_order }
+        Ok(Charge {
+            registry: self.registry,
+            counter: &self.counter,
+            counted: CountedCharge { record, change: self.change, month },
+            reserved: &mut self.reserved,
+            _write_order: write_order,
+        })
     }
 }
 
@@ -74,12 +83,25 @@ impl Drop for Permit<'_> {
 impl Charge<'_> {
     /// Returns the meter's record after the charge, to be written in one batch with the write that it pays for.
     pub fn record(&self) -> &UsageRecord {
-        &self.record
+        &self.counted.record
     }
 
-    /// Counts the units. To be called once the batch with the record is written.
-    pub fn commit(self) {
-        let reserved = std::mem::take(self.reserved);
-        self.counter.state.lock().apply(self.change, &self.month, reserved);
+    /// Counts the units if the batch with the record was written. To be called with the outcome of that batch. If it
+    /// failed, it may have been written nevertheless, which the store is asked later.
+    pub fn finish(self, outcome: &Result<(), StorageError>) {
+        let mut state = self.counter.state.lock();
+        match outcome {
+            Ok(()) => {
+                state.apply(self.counted.change, &self.counted.month, std::mem::take(self.reserved));
+                state.unconfirmed.clear();
+            }
+            // The batch changed nothing.
+            Err(StorageError::ConditionFailed { .. } | StorageError::NamespaceGone(_) | StorageError::NotOwner(_)) => {}
+            Err(_) => {
+                state.unconfirmed.push(self.counted);
+                drop(state);
+                self.registry.list_unwritten(self.counter);
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use cuebase_storage::Error as StorageError;
 use cuebase_storage::MessageId;
 use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, Writer};
+use cuebase_storage::key_value::Column;
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::records::{
@@ -254,7 +255,7 @@ impl Namespace {
         let dropped: Vec<MessageId> = writer.unacknowledged.messages.keys().copied().collect();
         let invalidated = directly_written(writer);
         let path_writes = self.path_writes(writer);
-        let mut batch = Acknowledgement {
+        let done = Acknowledgement {
             ingested: &ingested,
             dropped: &dropped,
             terms: &writer.terms,
@@ -264,13 +265,8 @@ impl Namespace {
             ..Acknowledgement::new(&record)
         };
         match source {
-            WriteSource::Direct(Some(mut permit)) => {
-                let charge = permit.charge_guard();
-                batch.usage = Some(charge.record());
-                self.context.store.acknowledge(&batch)?;
-                charge.commit();
-            }
-            WriteSource::Direct(None) | WriteSource::Queued(_) => self.context.store.acknowledge(&batch)?,
+            WriteSource::Direct(Some(permit)) => self.acknowledge_charged(&done, permit)?,
+            WriteSource::Direct(None) | WriteSource::Queued(_) => self.context.store.acknowledge(&done)?,
         }
         writer.has_path_writes |= !path_writes.is_empty();
         writer.record = record;
@@ -282,6 +278,20 @@ impl Namespace {
             self.vocabulary.store(Arc::new(sync::vocabulary(&self.context.store, self.id)?));
         }
         Ok(())
+    }
+
+    /// Records a commit, with the charge of a permit.
+    fn acknowledge_charged(&self, done: &Acknowledgement<'_>, mut permit: Permit<'_>) -> Result<()> {
+        loop {
+            let charge = permit.charge_guard()?;
+            let outcome = self.context.store.acknowledge(&Acknowledgement { usage: Some(charge.record()), ..*done });
+            charge.finish(&outcome);
+            match outcome {
+                // Another charge of the meter was written although its batch had failed.
+                Err(StorageError::ConditionFailed { column: Column::Usage, .. }) => {}
+                outcome => return Ok(outcome?),
+            }
+        }
     }
 
     /// Returns the entries that leave the queue, with what they changed.

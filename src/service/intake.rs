@@ -231,11 +231,11 @@ impl Intake {
         permit: Option<&mut Permit<'_>>,
     ) -> Result<(), StorageError> {
         let Some(permit) = permit else { return self.store.commit(batch) };
-        let charge = permit.charge_guard();
+        let charge = permit.charge_guard()?;
         batch.charge(charge.record())?;
-        self.store.commit(batch)?;
-        charge.commit();
-        Ok(())
+        let outcome = self.store.commit(batch);
+        charge.finish(&outcome);
+        outcome
     }
 
     /// Adds an entry of the records to the queue in memory, and its paths to the pending ones.

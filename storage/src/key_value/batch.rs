@@ -3,7 +3,7 @@
 use super::columns::Column;
 
 /// Changes that are applied atomically, if the batch's conditions hold.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Batch {
     /// What must be true before the batch is applied.
     pub(super) conditions: Vec<Condition>,
@@ -14,6 +14,7 @@ pub struct Batch {
 }
 
 /// The value that a key must have.
+#[derive(Clone)]
 pub(super) struct Condition {
     pub(super) column: Column,
     pub(super) key: Vec<u8>,
@@ -22,6 +23,7 @@ pub(super) struct Condition {
 }
 
 /// A change of one key.
+#[derive(Clone)]
 pub(super) struct KeyChange {
     pub(super) column: Column,
     pub(super) key: Vec<u8>,

@@ -9,6 +9,7 @@ use super::queue_entry::{self, QueuedWork};
 use super::sources::IngestedEntry;
 use super::store::Store;
 use super::usage_record::UsageRecord;
+use super::usage_state::ended_id;
 use super::vocabulary::TermChange;
 use super::writes::{self, WriteOutcome};
 use crate::error::{Error, Result};
@@ -92,11 +93,14 @@ impl Store {
     /// and ingestion finds its own commit in git. The write is synced if `path_writes` is not empty, because the
     /// entries that must not change these paths survive a loss of power. In a shared store it is always synced: a
     /// fail-over of the database would take it back while the owner, which remembers it, continues.
+    ///
+    /// # Errors
+    /// With `usage`, the errors of [`Store::put_usages`]. The caller makes the charge again.
     pub fn acknowledge(&self, done: &Acknowledgement<'_>) -> Result<()> {
         loop {
             match self.write_acknowledgement(done) {
                 // The id under which this process counts was ended. The next batch has a new one.
-                Err(Error::ConditionFailed { column: Column::Usage, .. }) => {}
+                Err(error) if ended_id(&error).is_some() => {}
                 outcome => return outcome,
             }
         }

@@ -83,7 +83,7 @@ impl Store {
         for namespace in batch.live.iter().chain(&batch.held) {
             self.fences.expect_held(&mut batch.changes, namespace)?;
         }
-        let failed = match self.write_with_parts(&mut batch.changes, &batch.usage_parts, durability) {
+        let failed = match self.write_with_parts(&batch.changes, &batch.usage_parts, durability) {
             Err(failed @ Error::ConditionFailed { .. }) => failed,
             written => return written,
         };

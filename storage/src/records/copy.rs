@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::copy_marker::is_left_out;
 use super::store::{Store, decode, encode};
-use super::usage_parts::split_part_key;
+use super::usage_keys::split_part_key;
 use super::usage_record::UsageRecord;
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, KeyValuePair};

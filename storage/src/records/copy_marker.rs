@@ -7,7 +7,7 @@ use ulid::Ulid;
 
 use super::namespaces::NamespaceRecord;
 use super::store::{FORMAT_KEY, Store, decode, decode_id};
-use super::usage_state::ID_PREFIX;
+use super::usage_keys::ID_PREFIX;
 use crate::error::Result;
 use crate::key_value::{Batch, Column, Durability};
 

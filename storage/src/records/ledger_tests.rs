@@ -1,9 +1,7 @@
 //! Repositories in the records and the bucket: what survives the loss of the local one, and what a node without the
 //! namespace cannot do.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tempfile::TempDir;
@@ -11,78 +9,12 @@ use ulid::Ulid;
 
 use super::StoreLedger;
 use crate::bucket::Bucket;
-use crate::error::{DiskTrouble, Error, Result};
+use crate::error::{Error, Result};
 use crate::git::{CommitId, CommitMessage, Edit, Repository, Writer};
 use crate::identity::{AccountId, NamespaceId, NamespaceName};
-use crate::key_value::{
-    Batch, Column, ColumnPrefix, Durability, Engine, EngineStats, KeyValuePair, MemoryEngine, OpenGeneration,
-};
+use crate::key_value::LossyEngine;
 use crate::records::ownership::{Claim, NodeSession};
 use crate::records::{NamespaceRecord, Store};
-
-/// An engine that applies the next batch and reports a failure, as when the answer of a server is lost.
-#[derive(Default)]
-struct LossyEngine {
-    inner: MemoryEngine,
-    loses_answer: AtomicBool,
-}
-
-impl Engine for LossyEngine {
-    fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.inner.get(column, key)
-    }
-
-    fn scan(&self, column: Column, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<KeyValuePair>> {
-        self.inner.scan(column, prefix, after, limit)
-    }
-
-    fn scan_back(
-        &self,
-        column: Column,
-        prefix: &[u8],
-        before: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Vec<KeyValuePair>> {
-        self.inner.scan_back(column, prefix, before, limit)
-    }
-
-    fn read_page(&self, column: Column, after: Option<&[u8]>) -> Result<Vec<KeyValuePair>> {
-        self.inner.read_page(column, after)
-    }
-
-    fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
-        self.inner.write(batch, durability)?;
-        if self.loses_answer.swap(false, Ordering::SeqCst) {
-            let source = "the answer was lost".into();
-            return Err(Error::Engine { trouble: Some(DiskTrouble::Unreachable), source });
-        }
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()
-    }
-
-    fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
-        self.inner.sync_since(generation)
-    }
-
-    fn generation(&self) -> OpenGeneration {
-        self.inner.generation()
-    }
-
-    fn stats(&self) -> EngineStats {
-        self.inner.stats()
-    }
-
-    fn checkpoint(&self, folder: &Path) -> Result<()> {
-        self.inner.checkpoint(folder)
-    }
-
-    fn purge_deleted(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
-        self.inner.purge_deleted(prefixes)
-    }
-}
 
 /// The storage that all nodes share.
 struct Shared {
@@ -221,7 +153,7 @@ fn a_commit_whose_answer_was_lost_is_found_again() {
     let node = shared.node();
     let mut writer = node.writer();
     commit(&mut writer, "facts/a.md", b"first").expect("commits");
-    shared.engine.loses_answer.store(true, Ordering::SeqCst);
+    shared.engine.lose_next_answer();
     assert!(matches!(commit(&mut writer, "facts/b.md", b"second"), Err(Error::Engine { .. })));
     assert!(writer.is_consistent());
     let head = writer.head().expect("a head");

@@ -38,6 +38,7 @@ mod store;
 mod stored;
 mod usage;
 mod usage_fold;
+mod usage_keys;
 mod usage_parts;
 mod usage_record;
 mod usage_state;
@@ -86,3 +87,5 @@ pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteReco
 mod copy_tests;
 #[cfg(test)]
 mod ledger_tests;
+#[cfg(test)]
+mod usage_parts_tests;

@@ -5,8 +5,8 @@
 use super::batch::RecordBatch;
 use super::store::Store;
 use super::usage_record::{Meter, UsageRecord};
-use super::usage_state::UsageParts;
-use crate::error::{Error, Result};
+use super::usage_state::{UsageParts, ended_id};
+use crate::error::Result;
 use crate::identity::AccountId;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
@@ -22,6 +22,11 @@ impl Store {
 
     /// Writes what this process counted, in one buffered batch: it survives the death of the process, but not a loss of
     /// power.
+    ///
+    /// # Errors
+    /// [`ConditionFailed`](crate::Error::ConditionFailed) if several processes share the database and an earlier batch
+    /// was applied after its answer was lost. The caller compares [`Self::own_usage`] with what it counted, and repeats
+    /// the call.
     pub fn put_usages(&self, records: &[UsageRecord]) -> Result<()> {
         if records.is_empty() {
             return Ok(());
@@ -35,9 +40,9 @@ impl Store {
             if parts.is_empty() && self.shares_usage() {
                 return Ok(());
             }
-            match self.write_with_parts(&mut batch, &parts, Durability::Buffered) {
-                // The id of this process was ended. The next batch has a new one.
-                Err(Error::ConditionFailed { .. }) => {}
+            match self.write_with_parts(&batch, &parts, Durability::Buffered) {
+                // The next batch has a new id.
+                Err(error) if ended_id(&error).is_some() => {}
                 outcome => return outcome,
             }
         }
@@ -56,8 +61,11 @@ impl Store {
 }
 
 impl RecordBatch<'_> {
-    /// Writes what this process counted of a meter, with the units that the batch pays for. If several processes share
-    /// the database, the commit fails with [`Error::ConditionFailed`] once the id of this process was ended.
+    /// Writes what this process counted of a meter, with the units that the batch pays for.
+    ///
+    /// If several processes share the database, the commit fails with
+    /// [`ConditionFailed`](crate::Error::ConditionFailed) in [`Column::Usage`] once the id of this process was ended,
+    /// and in the cases of [`Store::put_usages`].
     pub fn charge(&mut self, usage: &UsageRecord) -> Result<()> {
         self.usage_parts.extend(self.store.put_usage(&mut self.changes, usage)?);
         Ok(())

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 
 use super::ownership::NodeId;
 use super::store::{Store, decode, encode};
-use super::usage_parts::split_part_key;
+use super::usage_keys::{ID_PREFIX, id_of_key, split_part_key};
 use super::usage_record::UsageRecord;
-use super::usage_state::{ID_PREFIX, id_of_key};
 use crate::error::Result;
 use crate::key_value::{Batch, Column, Durability, KeyValuePair};
 

@@ -3,19 +3,22 @@
 //! Each process writes what it counted itself: one record per meter, under its own id. The sum of a meter's parts is
 //! its usage. No process changes the part of another one, so parts are written without reading them first.
 //!
+//! Each batch expects the part as this process wrote it last. If the answer to a batch was lost, the part is read before
+//! the next one, and if that batch is applied even later, the next one fails instead of replacing a part that it does
+//! not know.
+//!
 //! A process counts under the id of its node, or under an id of its own before it has a session. The id has a record,
 //! and every batch with a part expects that record to be empty. `usage_fold.rs` ends the ids of dead nodes and adds
 //! their parts to the record without an id. A process whose id was ended cannot write its part again, which would count
 //! the units twice: its batch fails, and it continues under a new id with what it had not written before.
 
-use std::collections::BTreeSet;
-
 use parking_lot::Mutex;
 
 use super::ownership::NodeId;
 use super::store::{Store, decode, encode};
+use super::usage_keys::{id_key, part_key};
 use super::usage_record::{Meter, UsageRecord};
-use super::usage_state::{ID_PREFIX, OwnParts, PartWrite, UsageParts};
+use super::usage_state::{OwnParts, PartWrite, UsageParts};
 use crate::error::Result;
 use crate::identity::AccountId;
 use crate::key_value::columns::joined;
@@ -31,6 +34,7 @@ impl Store {
     /// usage.
     pub fn own_usage(&self, account: &AccountId, meter: Meter) -> Result<UsageRecord> {
         if let UsageParts::OfProcess(parts) = &self.usage_parts {
+            self.confirm_part(parts, account, meter)?;
             return Ok(parts.lock().written(account, meter));
         }
         let stored = self.usage(account, meter)?;
@@ -96,32 +100,41 @@ impl Store {
             return Ok(None);
         }
         let id = self.counting_id(parts)?;
-        // If the id is ended before the next line, the batch fails.
-        let part = parts.lock().part_of(usage);
-        batch.put(Column::Usage, part_key(&part.account, part.meter, id), encode(&part)?);
+        self.confirm_part(parts, &usage.account, usage.meter)?;
+        let (part, stored) = {
+            // If the id was ended in the meantime, the batch fails.
+            let own = parts.lock();
+            (own.part_of(usage), own.stored_part(&usage.account, usage.meter).map(encode).transpose()?)
+        };
+        let key = part_key(&part.account, part.meter, id);
+        // Expected before the part, which is deleted after its id was ended.
+        batch.expect(Column::Usage, id_key(id), Some(Vec::new()));
+        batch.expect(Column::Usage, key.as_slice(), stored);
+        batch.put(Column::Usage, key, encode(&part)?);
         Ok(Some(PartWrite { id, part }))
+    }
+
+    /// Reads the own part of a meter, if the outcome of its last write is unknown.
+    fn confirm_part(&self, parts: &Mutex<OwnParts>, account: &AccountId, meter: Meter) -> Result<()> {
+        let Some(id) = parts.lock().unknown_part(account, meter) else { return Ok(()) };
+        let stored = self.get_record(Column::Usage, &part_key(account, meter, id))?;
+        // A part is deleted only after its id was ended.
+        if self.is_counting(id)? {
+            parts.lock().confirm(id, account, meter, stored);
+        } else {
+            parts.lock().end(id);
+        }
+        Ok(())
     }
 
     /// Writes a batch, with the parts that [`Self::put_usage`] added to it.
     ///
     /// # Errors
-    /// [`Error::ConditionFailed`](crate::Error::ConditionFailed) in [`Column::Usage`] if the id of this process was ended. The caller makes the batch
-    /// again, with the parts under a new id.
-    pub(super) fn write_with_parts(
-        &self,
-        batch: &mut Batch,
-        writes: &[PartWrite],
-        durability: Durability,
-    ) -> Result<()> {
+    /// [`Error::ConditionFailed`](crate::Error::ConditionFailed) in [`Column::Usage`] if the id of this process was
+    /// ended, or if an earlier write with a lost answer was applied in the meantime. The caller makes the batch again.
+    pub(super) fn write_with_parts(&self, batch: &Batch, writes: &[PartWrite], durability: Durability) -> Result<()> {
         if writes.is_empty() {
             return self.kv.write(batch, durability);
-        }
-        let mut ids = BTreeSet::new();
-        for write in writes {
-            ids.insert(write.id);
-        }
-        for id in ids {
-            batch.expect(Column::Usage, id_key(id), Some(Vec::new()));
         }
         self.usage_parts.begin_write(writes);
         let outcome = self.kv.write(batch, durability);
@@ -169,31 +182,4 @@ impl Store {
 
 fn put_id(batch: &mut Batch, id: NodeId) {
     batch.put_if_absent(Column::Usage, id_key(id), "");
-}
-
-/// The key of an id's record: NUL, 16 bytes.
-fn id_key(id: NodeId) -> Vec<u8> {
-    let mut key = ID_PREFIX.to_vec();
-    key.extend_from_slice(&id.to_bytes());
-    key
-}
-
-/// The key of a part: `account NUL meter NUL`, 16 bytes.
-fn part_key(account: &AccountId, meter: Meter, id: NodeId) -> Vec<u8> {
-    let mut key = joined(account, meter.name());
-    key.push(0);
-    key.extend_from_slice(&id.to_bytes());
-    key
-}
-
-/// Splits the key of a part into the key of its meter and the id. `None` for other keys.
-pub(super) fn split_part_key(key: &[u8]) -> Option<(Vec<u8>, NodeId)> {
-    let (front, id) = key.split_last_chunk::<16>()?;
-    let meter_key = front.strip_suffix(&[0])?;
-    // The key of an id's record has nothing before its NUL byte. Names of meters are shorter than an id, so the key of
-    // a meter has no NUL byte at this place.
-    if !meter_key.contains(&0) {
-        return None;
-    }
-    Some((meter_key.to_vec(), NodeId::of_key(id)?))
 }

@@ -6,13 +6,11 @@ use std::mem;
 use parking_lot::Mutex;
 
 use super::ownership::NodeId;
+use super::usage_keys::{id_of_key, part_key};
 use super::usage_record::{Meter, UsageRecord};
 use crate::error::{Error, Result};
 use crate::identity::AccountId;
 use crate::key_value::Column;
-
-/// The first byte of the keys of ids. No account id is empty, so no key of a meter begins with it.
-pub(super) const ID_PREFIX: &[u8] = &[0];
 
 /// A meter of an account.
 type MeterKey = (AccountId, Meter);
@@ -43,6 +41,8 @@ struct WrittenPart {
     stored: Option<UsageRecord>,
     /// A later part that is being written, or whose write failed with an unknown outcome.
     unconfirmed: Option<UsageRecord>,
+    /// Whether a batch met another part than `stored`: an earlier write was applied after its answer was lost.
+    is_outdated: bool,
 }
 
 /// A part that a batch writes.
@@ -78,13 +78,17 @@ impl UsageParts {
             }
             let Some(written) = own.written.get_mut(&write.key()) else { continue };
             match outcome {
-                Ok(()) => *written = WrittenPart { stored: Some(write.part.clone()), unconfirmed: None },
+                Ok(()) => *written = WrittenPart { stored: Some(write.part.clone()), ..WrittenPart::default() },
+                Err(Error::ConditionFailed { column: Column::Usage, key }) => {
+                    written.unconfirmed = None;
+                    written.is_outdated = *key == write.part_key();
+                }
                 Err(Error::ConditionFailed { .. }) => written.unconfirmed = None,
                 Err(_) => {}
             }
         }
-        if let Err(Error::ConditionFailed { column: Column::Usage, key }) = outcome
-            && let Some(id) = id_of_key(key)
+        if let Err(error) = outcome
+            && let Some(id) = ended_id(error)
         {
             own.end(id);
         }
@@ -121,6 +125,28 @@ impl OwnParts {
         sum
     }
 
+    /// Returns the id of a part that has to be read before it is written again. `None` if the part is known.
+    pub(super) fn unknown_part(&self, account: &AccountId, meter: Meter) -> Option<NodeId> {
+        let written = self.written.get(&(account.clone(), meter))?;
+        if written.unconfirmed.is_none() && !written.is_outdated {
+            return None;
+        }
+        self.id
+    }
+
+    /// Takes note of a part that was read.
+    pub(super) fn confirm(&mut self, id: NodeId, account: &AccountId, meter: Meter, stored: Option<UsageRecord>) {
+        if self.id == Some(id) {
+            let known = WrittenPart { stored, ..WrittenPart::default() };
+            self.written.insert((account.clone(), meter), known);
+        }
+    }
+
+    /// Returns the part of a meter that is stored under the current id, as far as this process knows.
+    pub(super) fn stored_part(&self, account: &AccountId, meter: Meter) -> Option<&UsageRecord> {
+        self.written.get(&(account.clone(), meter))?.stored.as_ref()
+    }
+
     /// Returns the part to write under the current id, for all that this process counted of a meter.
     pub(super) fn part_of(&self, usage: &UsageRecord) -> UsageRecord {
         let mut part = usage.clone();
@@ -135,9 +161,16 @@ impl PartWrite {
     fn key(&self) -> MeterKey {
         (self.part.account.clone(), self.part.meter)
     }
+
+    fn part_key(&self) -> Vec<u8> {
+        part_key(&self.part.account, self.part.meter, self.id)
+    }
 }
 
-/// The id in the key of an id's record. `None` for other keys.
-pub(super) fn id_of_key(key: &[u8]) -> Option<NodeId> {
-    NodeId::of_key(key.strip_prefix(ID_PREFIX)?)
+/// The id that a batch with parts met ended. `None` if it failed otherwise.
+pub(super) fn ended_id(error: &Error) -> Option<NodeId> {
+    match error {
+        Error::ConditionFailed { column: Column::Usage, key } => id_of_key(key),
+        _ => None,
+    }
 }

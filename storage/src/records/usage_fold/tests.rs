@@ -11,7 +11,7 @@ use crate::key_value::postgres_engine::test_database::TestDatabase;
 use crate::key_value::{Batch, Column, Durability, Engine, MemoryEngine};
 use crate::records::ownership::NodeSession;
 use crate::records::store::encode;
-use crate::records::usage_parts::split_part_key;
+use crate::records::usage_keys::split_part_key;
 use crate::records::{AccountRecord, Meter, Store, UsageRecord};
 
 const METER: Meter = Meter::Reads;
