@@ -18,8 +18,11 @@ struct Node {
 }
 
 impl Node {
+    /// A node that has counted one unit.
     fn start() -> Self {
-        Self::over(&Arc::new(LossyEngine::default()))
+        let node = Self::over(&Arc::new(LossyEngine::default()));
+        node.charge().expect("writes");
+        node
     }
 
     fn over(engine: &Arc<LossyEngine>) -> Self {
@@ -60,7 +63,6 @@ fn account() -> AccountId {
 #[test]
 fn a_charge_with_a_lost_answer_is_counted_before_the_next_one() {
     let node = Node::start();
-    node.charge().expect("writes");
     node.engine.lose_next_answer();
     node.charge().expect_err("the answer is lost");
     node.charge().expect("writes");
@@ -73,11 +75,11 @@ fn a_charge_with_a_lost_answer_is_counted_without_another_one() {
     node.engine.lose_next_answer();
     node.charge().expect_err("the answer is lost");
     let deadline = Instant::now() + Duration::from_secs(60);
-    while node.total() != 1 {
+    while node.total() != 2 {
         assert!(Instant::now() < deadline, "{} units are shown", node.total());
         std::thread::yield_now();
     }
-    assert_eq!(node.total_elsewhere(), 1);
+    assert_eq!(node.total_elsewhere(), 2);
 }
 
 #[test]
@@ -89,11 +91,11 @@ fn a_charge_that_did_not_arrive_is_not_counted() {
     node.meters.flush().expect("writes");
     let late = node.engine.apply_late_batches();
     assert!(matches!(late[..], [Err(StorageError::ConditionFailed { column: Column::Usage, .. })]), "{late:?}");
-    assert_eq!((node.total(), node.total_elsewhere()), (1, 1));
+    assert_eq!((node.total(), node.total_elsewhere()), (2, 2));
 }
 
 #[test]
-fn a_charge_that_arrives_during_the_next_one_makes_that_one_fail_and_is_counted() {
+fn a_charge_that_arrives_during_the_next_one_is_counted() {
     let node = Node::start();
     node.engine.delay_next_batch();
     node.charge().expect_err("the answer is lost");
@@ -105,5 +107,5 @@ fn a_charge_that_arrives_during_the_next_one_makes_that_one_fail_and_is_counted(
     charge.finish(&met);
     node.charge().expect("writes");
     drop(permit);
-    assert_eq!((node.total(), node.total_elsewhere()), (2, 2));
+    assert_eq!((node.total(), node.total_elsewhere()), (3, 3));
 }
