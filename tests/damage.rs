@@ -418,6 +418,42 @@ fn an_undecodable_dead_letter_is_set_aside() {
 }
 
 #[test]
+fn an_undecodable_newest_id_does_not_stop_the_start() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::NewestIds, &UNREADABLE_ID.to_bytes(), b"garbage");
+    let _server = queued.start();
+    queued.assert_is_set_aside();
+}
+
+#[test]
+fn an_undecodable_removal_does_not_stop_the_start() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Removals, &UNREADABLE_ID.to_bytes(), b"garbage");
+    let _server = queued.start();
+    queued.assert_is_set_aside();
+}
+
+#[test]
+fn an_undecodable_account_or_namespace_does_not_stop_the_start() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Accounts, b"broken", b"garbage");
+    queued.put(Column::Namespaces, b"default\0broken", b"garbage");
+    let server = queued.start();
+    let listed = server.get("/v1/namespaces");
+    assert_eq!((listed.status, &listed.body["namespaces"][0]["name"]), (200, &json!("default")), "{listed:?}");
+}
+
+#[test]
+fn an_undecodable_write_record_does_not_hide_the_others() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Writes, &[b"default\0", &UNREADABLE_ID.to_bytes()[..]].concat(), b"garbage");
+    let server = queued.start();
+    let listed = server.get("/v1/writes");
+    assert!(listed.body["writes"].as_array().is_some_and(|writes| !writes.is_empty()), "{listed:?}");
+    queued.assert_is_set_aside();
+}
+
+#[test]
 fn an_undecodable_fingerprint_blocks_nothing() {
     let queued = QueuedWrite::new();
     queued.put(Column::Fingerprints, &queued.key(b"memories\x000123456789abcdef"), b"garbage");

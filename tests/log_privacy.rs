@@ -121,6 +121,9 @@ fn an_unreadable_file_in_the_repository_is_not_logged() {
     let server = Server::start(&data);
     wait_for("the memory", || server.retrieve("default", "q=A").status == 200);
     assert_eq!(server.get("/v1/memories/facts/a.md").status, 200);
+    let unreadable = server.get(&format!("/v1/memories/facts/{SECRET}.md"));
+    assert_eq!((unreadable.status, &unreadable.body["error"]["code"]), (500, &json!("internal")), "{unreadable:?}");
+    assert!(server.log().contains("a memory file of commit"), "{}", server.log());
     assert_secret_is_not_logged(&server);
 }
 

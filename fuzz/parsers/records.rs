@@ -90,7 +90,7 @@ fn read_namespace(store: &Store) {
     let id = NamespaceId::new(ID);
     let key = NamespaceKey { account: account.clone(), name: name.clone(), id };
     let _ = (store.namespace(account, name), store.is_live(id), store.is_queued(&key, message));
-    let _ = (store.queue_entry(&key, message), store.imported(id, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
+    let _ = (store.queue_entry(&key, message), store.imported(&key, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
     let _ = (store.has_path_writes(id), store.revisions(id, "x", 10), store.media(ID), store.media_of_namespace(id));
     let record = NamespaceRecord::new(account, name, id, 0);
     let _ = (store.conversation(account, ID), store.conversations(&record, None, 10), store.messages(ID));

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use cuebase_storage::NamespaceName;
+
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
@@ -30,7 +32,7 @@ pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
         (None, None) => None,
         (name, _) => {
             let name = request.readable_namespace(name)?;
-            Some(request.app.namespaces.existing(request.account(), &name)?.name)
+            Some(request.app.namespaces.existing(request.account(), &name)?.id)
         }
     };
     let filter = WriteFilter { namespace, statuses: statuses(query)?, before: query.before("write")? };
@@ -68,9 +70,23 @@ fn statuses(query: &QueryString) -> Result<Vec<WriteStatus>> {
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let Ok(id) = request.parameter(0).parse() else { return Err(no_write()) };
     let Some(write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
-    match request.principal.scope() {
-        Some(scope) if *scope != write.namespace => Err(no_write()),
-        _ => Reply::ok(&view(request, &write)),
+    if let Some(scope) = request.principal.scope()
+        && !is_in_scope(request, scope, &write)?
+    {
+        return Err(no_write());
+    }
+    Reply::ok(&view(request, &write))
+}
+
+/// Whether a write is one of the namespace that a key is limited to. A write of a deleted namespace is not one of its
+/// successor.
+fn is_in_scope(request: &AuthenticatedRequest, scope: &NamespaceName, write: &Write) -> Result<bool> {
+    if *scope != write.namespace {
+        return Ok(false);
+    }
+    match request.app.namespaces.record(request.account(), scope)? {
+        Some(current) => Ok(current.id == write.namespace_id),
+        None => Ok(true),
     }
 }
 

@@ -135,9 +135,10 @@ impl Intake {
         self.accept(namespace, NewWrite::of_server(QueuedWork::Reextract { source }), None, &[])
     }
 
-    /// Returns, for each mark of a message, whether the message was imported before.
+    /// Returns, for each mark of a message, whether the message was imported before, by a write that did not fail
+    /// permanently.
     pub fn imported(&self, namespace: &NamespaceRecord, marks: &[[u8; 32]]) -> Result<Vec<bool>> {
-        Ok(self.store.imported(namespace.id, marks)?)
+        Ok(self.store.imported(&namespace.key(), marks)?)
     }
 
     /// Accepts a write whose unit is reserved. Concurrent calls share one sync of the disk.

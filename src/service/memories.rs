@@ -131,7 +131,7 @@ impl Reads {
         let Some(commit) = commit_to_read(&lease, options.revision)? else { return Err(no_memory(path)) };
         let bytes = lease.read_git(|repository| Ok(repository.read(commit, path.as_str())?))?;
         let Some(bytes) = bytes else { return Err(no_memory(path)) };
-        let file = MemoryFile::parse(&bytes).map_err(Error::internal)?;
+        let Ok(file) = MemoryFile::parse(&bytes) else { return Err(unreadable(&lease, commit)) };
         let mut memory = files::to_memory(path, file, &|_| None);
         let mut sections = markdown::sections(&memory.content);
         if let Some(name) = options.section {
@@ -286,6 +286,12 @@ fn validity_of(lease: &Lease, path: &MemoryPath, now: Timestamp, memory: &Memory
 
 pub(super) fn no_memory(path: &MemoryPath) -> Error {
     Error::not_found(ErrorCode::NotFound, format!("no memory exists at {path}"))
+}
+
+/// Returns the error for a file that is not valid. It is logged, and the path and the error of the parser may quote a
+/// client's text, so it names only the namespace and the commit.
+fn unreadable(lease: &Lease, commit: CommitId) -> Error {
+    Error::internal(format!("a memory file of commit {commit} in namespace {} cannot be read", lease.id()))
 }
 
 /// Returns the part of a path below a folder, or `None` if the path is not in the folder.

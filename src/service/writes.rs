@@ -2,8 +2,9 @@
 //!
 //! The records have the state ([`WriteProgress`]). Only the queue in memory knows which write a worker has now.
 
+use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::{WriteChanges, WriteEnd, WriteOutcome, WriteProgress, WriteRecord, WriteSender};
-use cuebase_storage::{AccountId, MessageId, NamespaceName};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::intake::Intake;
@@ -68,6 +69,8 @@ pub struct Write {
     pub id: MessageId,
     /// The namespace to write to.
     pub namespace: NamespaceName,
+    /// The id of the namespace. A later namespace of the same name has another id.
+    pub namespace_id: NamespaceId,
     /// How far the write is.
     pub status: WriteStatus,
     /// Number of attempts, including a current one.
@@ -93,7 +96,7 @@ pub enum Sender {
     Key {
         /// The id of the key.
         id: String,
-        /// The name of the key. `None` if its record no longer exists.
+        /// The name of the key. `None` if its record no longer exists or cannot be decoded.
         name: Option<String>,
     },
     /// A person with a session of the dashboard.
@@ -106,8 +109,9 @@ pub enum Sender {
 /// Which writes a list has.
 #[derive(Clone, Debug, Default)]
 pub struct WriteFilter {
-    /// The namespace of the writes; `None` for all.
-    pub namespace: Option<NamespaceName>,
+    /// The id of the namespace of the writes; `None` for all. The writes of a deleted namespace are not those of a later
+    /// one with the same name.
+    pub namespace: Option<NamespaceId>,
     /// The statuses of the writes; empty for all.
     pub statuses: Vec<WriteStatus>,
     /// Only writes that were accepted before this one.
@@ -145,6 +149,7 @@ impl Write {
         Self {
             id: record.id,
             namespace: record.namespace,
+            namespace_id: record.namespace_id,
             status,
             attempts,
             accepted_at_ms: record.accepted_at_ms,
@@ -201,7 +206,7 @@ impl Intake {
                     return Ok(page);
                 }
                 before = Some(record.id);
-                if filter.namespace.as_ref().is_some_and(|name| *name != record.namespace) {
+                if filter.namespace.is_some_and(|namespace| namespace != record.namespace_id) {
                     continue;
                 }
                 let write = self.write_of(account, record)?;
@@ -256,7 +261,12 @@ impl Intake {
     fn sender_of(&self, record: &WriteRecord) -> Result<Option<Sender>> {
         Ok(match record.sender.clone() {
             Some(WriteSender::Key { id }) => {
-                let name = self.store.api_key(&id)?.map(|key| key.name);
+                let name = match self.store.api_key(&id) {
+                    Ok(key) => key.map(|key| key.name),
+                    // Otherwise one key would hide all writes of a list.
+                    Err(StorageError::Corrupt { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                };
                 Some(Sender::Key { id, name })
             }
             Some(WriteSender::Session { email }) => Some(Sender::Session { email }),

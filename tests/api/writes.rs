@@ -139,6 +139,20 @@ fn a_key_of_a_namespace_lists_only_its_writes() {
 }
 
 #[test]
+fn a_recreated_namespace_has_no_writes_of_the_deleted_one() {
+    let api = Api::open_with_scoped_key();
+    let body = json!({"messages": [{"role": "user", "content": "The baker in Oban closes on Tuesdays."}]});
+    let earlier = api.answer(&format!("scoped POST /v1/memories?wait=30\n{body}")).json();
+    let path = format!("/v1/writes/{}", earlier["id"].as_str().expect("an id"));
+    assert_eq!(api.answer("session DELETE /v1/namespaces/mine").status, 200);
+    assert_eq!(api.post("/v1/namespaces", &json!({"name": "mine"})).status, 201);
+    assert_eq!(api.get("/v1/writes?namespace=mine").list_length("writes"), 0);
+    assert_eq!(api.answer("scoped GET /v1/writes").list_length("writes"), 0);
+    api.assert_refused(&format!("scoped GET {path}"), 404, "not_found");
+    assert_eq!(api.get(&path).json()["status"], "dropped", "a key of the account sees all its writes");
+}
+
+#[test]
 fn a_session_sees_which_key_sent_a_write() {
     let api = Api::open_with_scoped_key();
     let created = api.answer("session POST /v1/keys\n{\"name\": \"import job\"}").json();

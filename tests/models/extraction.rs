@@ -105,6 +105,35 @@ fn the_history_of_a_rewritten_memory_has_the_earlier_text() {
     assert!(log.contains("Rewrite 1") && log.contains("Cuebase-Extractor: imitation, prompt 2"), "{log}");
 }
 
+#[test]
+fn a_conversation_repeated_after_a_rewrite_is_a_new_write() {
+    let hosted = server_with_rewritten_memory();
+    let server = &hosted.server;
+    // A memory is found shortly before the acknowledgement of its write.
+    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.remember("default", &["Iris lives in Bergen"]);
+    wait_for("the memory", || contains(server, "default", "q=where+does+Iris+live", "Bergen"));
+}
+
+#[test]
+fn a_repeated_import_includes_messages_whose_write_died() {
+    let hosted = HostedServer::extracting(Provider::start());
+    hosted.provider.chat_fault(Some(Fault::WrongShape));
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let file = folder.path().join("chats.jsonl");
+    let conversation = json!({"messages": [{"role": "user", "content": "The anchor lies off Skye"}]});
+    std::fs::write(&file, conversation.to_string()).expect("writes");
+    let import = || stdout(&hosted.data, &["import", file.to_str().expect("a path"), "--namespace", "default"]);
+    import();
+    hosted.wait_for_dead_letter();
+    hosted.provider.chat_fault(None);
+    let repeated = import();
+    assert!(!repeated.contains("imported before"), "{repeated}");
+    wait_for("the memory", || contains(&hosted.server, "default", "q=anchor", "Skye"));
+    let known = import();
+    assert!(known.contains("1 messages imported before"), "{known}");
+}
+
 /// Starts a server with a memory at `facts/safe.md`.
 fn server_with_safe_memory(provider: Provider) -> HostedServer {
     let hosted = HostedServer::extracting(provider);

@@ -50,7 +50,7 @@ pub enum Column {
     /// `account NUL message id` → the work of a dead letter.
     #[strum(serialize = "dead_letter_work")]
     DeadLetterWork,
-    /// `column name NUL key` → raw bytes: a queue entry or dead letter that could not be decoded.
+    /// `column name NUL key` → raw bytes: a record of another column that could not be decoded.
     #[strum(serialize = "unreadable")]
     Unreadable,
     /// `namespace id`, `kind NUL SHA-256 of the body` → message id and acceptance time of that body.

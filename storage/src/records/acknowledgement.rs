@@ -145,12 +145,8 @@ impl Store {
         self.put_missing_record(batch, entry)?;
         let outcome = WriteOutcome::ingested(entry, &ingested.changes, ingested.finished_at_ms);
         writes::put_outcome(batch, namespace.id, entry.id, &outcome)?;
-        // The memories of a conversation are new, so no fingerprint belongs to their paths yet.
-        let makes_new_memories = matches!(entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
-        if !makes_new_memories {
-            for path in &ingested.paths {
-                self.invalidate_subject(batch, namespace.id, FingerprintSubject::path(path), Some(entry.id))?;
-            }
+        for path in overwritten_paths(ingested) {
+            self.invalidate_subject(batch, namespace.id, FingerprintSubject::path(path), Some(entry.id))?;
         }
         self.record_paths(batch, entry, &ingested.paths);
         self.keep_source(batch, ingested)
@@ -200,6 +196,18 @@ impl Store {
         }
         Ok(revisions)
     }
+}
+
+/// Returns the paths at which earlier writes no longer have what they wrote.
+fn overwritten_paths(ingested: &IngestedEntry) -> Vec<&String> {
+    let work = &ingested.entry.work;
+    let is_extraction = matches!(work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
+    if !is_extraction {
+        return ingested.paths.iter().collect();
+    }
+    // No fingerprint belongs to the paths of new memories yet. A memory that already said the same still says it.
+    let changes = &ingested.changes;
+    changes.rewritten.iter().chain(&changes.ended).collect()
 }
 
 fn put_revisions(batch: &mut Batch, done: &Acknowledgement<'_>) {

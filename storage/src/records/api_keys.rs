@@ -62,13 +62,17 @@ impl Store {
         self.get_stored(Column::Keys, id.as_bytes())
     }
 
-    /// Returns the keys of an account, oldest first.
+    /// Returns the keys of an account, oldest first. Logs and omits records that cannot be decoded: requests with these
+    /// keys fail.
     pub fn api_keys(&self, account: &AccountId) -> Result<Vec<ApiKeyRecord>> {
         let prefix = joined(account, "");
         let mut keys = Vec::new();
         for (key, _) in self.kv.scan(Column::KeysByAccount, &prefix, None, usize::MAX)? {
             if let Some(value) = self.kv.get(Column::Keys, &key[prefix.len()..])? {
-                keys.push(decode::<ApiKeyRecord>(Column::Keys, &value)?);
+                match decode::<ApiKeyRecord>(Column::Keys, &value) {
+                    Ok(record) => keys.push(record),
+                    Err(error) => tracing::error!(%error, "cannot decode the record of an API key"),
+                }
             }
         }
         keys.sort_by(|a, b| (a.created_at_ms, &a.id).cmp(&(b.created_at_ms, &b.id)));
@@ -87,5 +91,35 @@ impl RecordBatch<'_> {
     /// Replaces the record of a key. The commit fails if it changed since it was read.
     pub fn replace_api_key(&mut self, stored: &Stored<ApiKeyRecord>, record: &ApiKeyRecord) -> Result<()> {
         self.replace(Column::Keys, record.id.as_bytes(), stored, record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key_value::{Batch, Durability};
+
+    #[test]
+    fn a_key_that_cannot_be_decoded_does_not_hide_others() {
+        let store = Store::in_memory().expect("creates");
+        let account = AccountId::default();
+        let key = ApiKeyRecord {
+            id: "a".into(),
+            account: account.clone(),
+            env: Environment::Live,
+            name: String::new(),
+            namespace: None,
+            secret_sha256: String::new(),
+            created_at_ms: 0,
+            revoked: false,
+        };
+        let mut batch = store.batch();
+        batch.create_api_key(&key).expect("encodes");
+        batch.create_api_key(&ApiKeyRecord { id: "b".into(), ..key.clone() }).expect("encodes");
+        store.commit(batch).expect("writes");
+        let mut damage = Batch::new();
+        damage.put(Column::Keys, "b", b"garbage".to_vec());
+        store.kv.write(&damage, Durability::Buffered).expect("writes");
+        assert_eq!(store.api_keys(&account).expect("reads"), [key]);
     }
 }

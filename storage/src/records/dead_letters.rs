@@ -138,6 +138,11 @@ impl Store {
         Ok(found)
     }
 
+    /// Whether a write of an account is a dead letter.
+    pub(super) fn is_dead_letter(&self, account: &AccountId, id: MessageId) -> Result<bool> {
+        Ok(self.kv.get(Column::DeadLetters, &DeadLetter::key(account, id))?.is_some())
+    }
+
     /// Visits the dead letters of all accounts. Letters that cannot be decoded are set aside.
     pub fn for_each_dead_letter(&self, mut visit: impl FnMut(DeadLetter)) -> Result<()> {
         self.for_each_stored_letter(|letter, _| visit(letter))

@@ -3,7 +3,7 @@
 //! A fingerprint records the id under which a body was accepted. It becomes invalid when the write fails permanently,
 //! or when another write changes or deletes a path or term that the body wrote. Each fingerprint is therefore also
 //! indexed by its subjects. The subjects of a conversation are the paths of its memories, which are known after
-//! ingestion.
+//! ingestion. The mark of an imported message names its write, and shows nothing while that write is a dead letter.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,9 @@ use super::dedup::{Dedup, FingerprintSubject, SUBJECT_BYTES};
 use super::namespaces::key;
 use super::queue_entry::QueueEntry;
 use super::store::{Store, decode, encode};
+use super::writes::{WriteEnd, WriteOutcome, outcome_key};
 use crate::error::{Error, Result};
-use crate::identity::{MessageId, NamespaceId};
+use crate::identity::{MessageId, NamespaceId, NamespaceKey};
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
@@ -140,13 +141,34 @@ impl Store {
         }
     }
 
-    /// Returns, for each hash of a message, whether the message was imported into the namespace.
-    pub fn imported(&self, namespace: NamespaceId, hashes: &[[u8; 32]]) -> Result<Vec<bool>> {
+    /// Returns, for each hash of a message, whether the message was imported into the namespace. A message of a write
+    /// that failed permanently was not, unless the write was returned to the queue.
+    pub fn imported(&self, namespace: &NamespaceKey, hashes: &[[u8; 32]]) -> Result<Vec<bool>> {
         let mut imported = Vec::with_capacity(hashes.len());
         for hash in hashes {
-            imported.push(self.kv.get(Column::Imports, &key(namespace, hash))?.is_some());
+            let is_imported = match self.kv.get(Column::Imports, &key(namespace.id, hash))? {
+                Some(mark) => !self.has_import_failed(namespace, &mark)?,
+                None => false,
+            };
+            imported.push(is_imported);
         }
         Ok(imported)
+    }
+
+    /// Whether the write of an import's mark is a dead letter, or was one that was dropped. The mark itself does not
+    /// change when the write fails, because the queue entry does not have the hashes of its messages.
+    fn has_import_failed(&self, namespace: &NamespaceKey, mark: &[u8]) -> Result<bool> {
+        let Ok(write) = decode::<MessageId>(Column::Imports, mark) else { return Ok(false) };
+        if self.is_dead_letter(&namespace.account, write)? {
+            return Ok(true);
+        }
+        let Some(outcome) = self.kv.get(Column::WriteOutcomes, &outcome_key(namespace.id, write))? else {
+            return Ok(false);
+        };
+        match decode::<WriteOutcome>(Column::WriteOutcomes, &outcome) {
+            Ok(outcome) => Ok(outcome.end == WriteEnd::Dropped),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Deletes fingerprints of bodies accepted before the given total running time, in milliseconds. Returns the number

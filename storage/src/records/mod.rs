@@ -86,6 +86,10 @@ pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteReco
 #[cfg(test)]
 mod copy_tests;
 #[cfg(test)]
+mod dead_letter_tests;
+#[cfg(test)]
+mod fingerprint_tests;
+#[cfg(test)]
 mod ledger_tests;
 #[cfg(test)]
 mod usage_parts_tests;

@@ -32,12 +32,15 @@ impl Store {
         self.get_record(Column::Models, identity.as_bytes())
     }
 
-    /// Returns the records of all models with their identities, ordered by identity.
+    /// Returns the records of all models with their identities, ordered by identity. Logs and omits records that cannot
+    /// be decoded.
     pub fn models(&self) -> Result<Vec<(String, ModelRecord)>> {
         let mut models = Vec::new();
         for (key, value) in self.kv.scan(Column::Models, b"", None, usize::MAX)? {
-            let identity = String::from_utf8_lossy(&key).into_owned();
-            models.push((identity, decode(Column::Models, &value)?));
+            match decode(Column::Models, &value) {
+                Ok(model) => models.push((String::from_utf8_lossy(&key).into_owned(), model)),
+                Err(error) => tracing::error!(%error, "cannot decode the record of a model"),
+            }
         }
         Ok(models)
     }
@@ -83,6 +86,16 @@ mod tests {
 
     use super::*;
     use crate::key_value::{Engine, MemoryEngine};
+
+    #[test]
+    fn a_model_that_cannot_be_decoded_does_not_hide_others() {
+        let store = Store::in_memory().expect("creates");
+        store.add_to_model("a", &ModelRecord::default()).expect("adds");
+        let mut batch = Batch::new();
+        batch.put(Column::Models, "b", b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert_eq!(store.models().expect("reads"), [("a".to_owned(), ModelRecord::default())]);
+    }
 
     #[test]
     fn calls_that_processes_add_at_once_add_up() {

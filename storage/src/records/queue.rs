@@ -411,6 +411,24 @@ mod tests {
     }
 
     #[test]
+    fn a_newest_id_that_cannot_be_decoded_is_set_aside() {
+        let store = Store::in_memory().expect("creates");
+        let (home, other) = (namespace(&store, 1), namespace_named(&store, "other", 2));
+        enqueue(&store, &home, &entry(3, 0, &home));
+        enqueue(&store, &other, &entry(7, 0, &other));
+        let mut batch = Batch::new();
+        batch.put(Column::NewestIds, home.id.to_bytes(), b"garbage".to_vec());
+        batch.put(Column::NewestIds, other.id.to_bytes(), b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert_eq!(store.newest_id_of(home.id).expect("reads"), None);
+        assert_eq!(store.unreadable().expect("reads").len(), 1);
+        assert_eq!(store.newest_id().expect("reads"), None);
+        assert_eq!(store.unreadable().expect("reads").len(), 2);
+        enqueue(&store, &other, &entry(8, 0, &other));
+        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(8u128)));
+    }
+
+    #[test]
     fn no_data_of_a_deleted_namespace_reaches_its_successor() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = open(&folder);
@@ -419,12 +437,12 @@ mod tests {
         let hashes = [[1; 32], [2; 32]];
         let imports = Dedup::Imports(&hashes[..1]);
         try_enqueue(&store, &former, &entry(2, 0, &former), imports, &[]).expect("enqueues");
-        assert_eq!(store.imported(former.id, &hashes).expect("reads"), [true, false]);
+        assert_eq!(store.imported(&former.key(), &hashes).expect("reads"), [true, false]);
         assert!(store.retire_namespace(&former).expect("deletes"));
         assert!(!store.retire_namespace(&former).expect("is already deleted"));
         let successor = namespace(&store, 2);
         assert_ne!(successor.id, former.id);
-        assert_eq!(store.imported(successor.id, &hashes).expect("reads"), [false, false]);
+        assert_eq!(store.imported(&successor.key(), &hashes).expect("reads"), [false, false]);
         assert!(matches!(enqueue(&store, &successor, &body(entry(3, 0, &successor), "7")), Enqueued::Accepted(_)));
         let late = try_enqueue(&store, &former, &entry(4, 0, &former), Dedup::Off, &[]);
         assert!(matches!(late, Err(Error::NamespaceGone(_))), "{late:?}");

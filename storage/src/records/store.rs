@@ -50,10 +50,18 @@ impl Store {
     /// for all would make several nodes wait for each other. Of two concurrent batches the later one may record the
     /// smaller id, so new ids should begin one second after this one.
     pub fn newest_id(&self) -> Result<Option<Ulid>> {
-        let mut newest = self.stored_id(Column::Meta, NEWEST_ID_KEY)?;
+        let mut newest = self.newest_id_of_deleted()?;
+        let mut unreadable = Vec::new();
         for entry in self.kv.read_all(Column::NewestIds) {
-            // An id sorts after none.
-            newest = newest.max(Some(decode_id(&entry?.1)?));
+            let (key, value) = entry?;
+            match decode_id(&value) {
+                // An id sorts after none.
+                Ok(id) => newest = newest.max(Some(id)),
+                Err(error) => unreadable.push((key, error)),
+            }
+        }
+        for (key, error) in &unreadable {
+            self.set_newest_id_aside(key, error)?;
         }
         Ok(newest)
     }
@@ -61,13 +69,28 @@ impl Store {
     /// The greatest id assigned in a namespace, as [`Self::newest_id`]. `None` if it has none, or only ids from before
     /// they were recorded by namespace.
     pub fn newest_id_of(&self, namespace: NamespaceId) -> Result<Option<Ulid>> {
-        self.stored_id(Column::NewestIds, &namespace.to_bytes())
+        let key = namespace.to_bytes();
+        let Some(bytes) = self.kv.get(Column::NewestIds, &key)? else { return Ok(None) };
+        match decode_id(&bytes) {
+            Ok(id) => Ok(Some(id)),
+            Err(error) => {
+                self.set_newest_id_aside(&key, &error)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sets aside a newest id that cannot be decoded. The ids of its namespace then continue after the clock and the
+    /// newest ids of the other namespaces.
+    fn set_newest_id_aside(&self, key: &[u8], error: &Error) -> Result<()> {
+        tracing::error!(%error, "cannot decode the newest id of a namespace; `cuebase dead-letters list` shows it");
+        self.set_aside(Column::NewestIds, key)
     }
 
     /// Keeps the greatest id of a namespace whose records are deleted by the batch, since ids must not go back.
     pub(super) fn keep_newest_id(&self, batch: &mut Batch, namespace: NamespaceId) -> Result<()> {
         self.newest_ids.lock().remove(&namespace);
-        let kept = self.stored_id(Column::Meta, NEWEST_ID_KEY)?;
+        let kept = self.newest_id_of_deleted()?;
         if let Some(newest) = self.newest_id_of(namespace)?
             && kept < Some(newest)
         {
@@ -76,8 +99,9 @@ impl Store {
         Ok(())
     }
 
-    fn stored_id(&self, column: Column, key: &[u8]) -> Result<Option<Ulid>> {
-        match self.kv.get(column, key)? {
+    /// The greatest id assigned in a deleted namespace, or before ids were recorded by namespace.
+    fn newest_id_of_deleted(&self) -> Result<Option<Ulid>> {
+        match self.kv.get(Column::Meta, NEWEST_ID_KEY)? {
             Some(bytes) => Ok(Some(decode_id(&bytes)?)),
             None => Ok(None),
         }

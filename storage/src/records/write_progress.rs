@@ -6,13 +6,14 @@ use super::dead_letters::DeadLetter;
 use super::queue_entry::queue_key;
 use super::store::Store;
 use super::writes::{WriteOutcome, WriteRecord, outcome_key};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::AccountId;
 use crate::key_value::Column;
 
 /// Reads of the places that can hold the state of a write, at most. A write that moves from one place to another during
 /// a read is found by the next one.
 const READS_MAX: usize = 4;
+
 /// How far a write is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteProgress {
@@ -27,7 +28,7 @@ pub enum WriteProgress {
     Finished(WriteOutcome),
     /// Its namespace was deleted.
     NamespaceGone,
-    /// Its queue entry or dead letter could not be decoded and was set aside.
+    /// Its queue entry, dead letter or outcome cannot be decoded. It may have been set aside.
     Unreadable,
 }
 
@@ -40,6 +41,14 @@ struct QueuedProgress {
 impl Store {
     /// Returns how far a write of an account is.
     pub fn write_progress(&self, account: &AccountId, record: &WriteRecord) -> Result<WriteProgress> {
+        match self.readable_progress(account, record) {
+            // Otherwise one record would hide all other writes of a list.
+            Err(Error::Corrupt { .. }) => Ok(WriteProgress::Unreadable),
+            progress => progress,
+        }
+    }
+
+    fn readable_progress(&self, account: &AccountId, record: &WriteRecord) -> Result<WriteProgress> {
         let WriteRecord { id, namespace_id, .. } = *record;
         for _ in 0..READS_MAX {
             if !self.is_live(namespace_id)? {

@@ -12,7 +12,7 @@ use super::namespaces::key;
 use super::queue_entry::QueueEntry;
 use super::sender::WriteSender;
 use super::store::{Store, decode, encode};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
 use crate::key_value::columns::prefixed_key;
 use crate::key_value::{Batch, Column, Durability};
@@ -115,7 +115,8 @@ impl Store {
         self.get_record(Column::Writes, &record_key(account, id))
     }
 
-    /// Returns up to `limit` writes of an account that are older than `before`, newest first.
+    /// Returns up to `limit` writes of an account that are older than `before`, newest first. There are fewer only if
+    /// there are no older ones. Records that cannot be decoded are set aside.
     pub fn write_records(
         &self,
         account: &AccountId,
@@ -123,12 +124,32 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<WriteRecord>> {
         let prefix = prefixed_key(&[account.as_str()], &[]);
-        let before = before.map(|id| record_key(account, id));
+        let mut before = before.map(|id| record_key(account, id));
         let mut records = Vec::new();
-        for (_, bytes) in self.kv.scan_back(Column::Writes, &prefix, before.as_deref(), limit)? {
-            records.push(decode(Column::Writes, &bytes)?);
+        while records.len() < limit {
+            let missing = limit - records.len();
+            let page = self.kv.scan_back(Column::Writes, &prefix, before.as_deref(), missing)?;
+            let is_last = page.len() < missing;
+            for (key, bytes) in page {
+                match decode(Column::Writes, &bytes) {
+                    Ok(record) => records.push(record),
+                    Err(error) => self.set_record_aside(&key, &error),
+                }
+                before = Some(key);
+            }
+            if is_last {
+                break;
+            }
         }
         Ok(records)
+    }
+
+    /// Sets aside the record of a write that cannot be decoded. A disk that refuses this does not refuse the list.
+    fn set_record_aside(&self, key: &[u8], error: &Error) {
+        tracing::error!(%error, "cannot decode the record of a write; `cuebase dead-letters list` shows it");
+        if let Err(error) = self.set_aside(Column::Writes, key) {
+            tracing::warn!(%error, "the record of a write could not be set aside; the next list tries again");
+        }
     }
 
     /// Adds the record of a write to a batch, if an earlier version accepted the write and it has none.
@@ -345,6 +366,38 @@ mod tests {
         let home = namespace(&store, "a", 1);
         let entry = accept(&store, &home, message(1, 1));
         store.set_entry_aside(&home.key(), entry.id).expect("sets aside");
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Unreadable);
+    }
+
+    /// Stores bytes that cannot be decoded.
+    fn damage(store: &Store, column: Column, key: Vec<u8>) {
+        let mut batch = Batch::new();
+        batch.put(column, key, b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_decoded_does_not_hide_older_writes() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, "a", 1);
+        for ms in 1..=4 {
+            accept(&store, &home, message(ms, 1));
+        }
+        damage(&store, Column::Writes, record_key(&home.account, message(3, 1)));
+        let page = store.write_records(&home.account, None, 2).expect("reads");
+        assert_eq!(page.iter().map(|write| write.id).collect::<Vec<_>>(), [message(4, 1), message(2, 1)]);
+        let all = store.write_records(&home.account, None, 10).expect("reads");
+        assert_eq!(all.len(), 3);
+        let set_aside = store.unreadable().expect("reads");
+        assert_eq!(set_aside.iter().map(|record| record.id).collect::<Vec<_>>(), [Some(message(3, 1))]);
+    }
+
+    #[test]
+    fn a_write_whose_outcome_cannot_be_decoded_is_unreadable() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, "a", 1);
+        let entry = accept(&store, &home, message(1, 1));
+        damage(&store, Column::WriteOutcomes, outcome_key(home.id, entry.id));
         assert_eq!(progress(&store, &home, entry.id), WriteProgress::Unreadable);
     }
 
