@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::support::disk::WatchedData;
+use crate::support::working_copy::WorkingCopy;
 use crate::support::{Answer, Server, files_below, fresh, run, stdout, wait_for};
 
 /// Rules of a full disk.
@@ -82,6 +83,9 @@ impl PopulatedServer {
             ("a deletion of a term", server.call("DELETE", "/v1/vocab?term=mole", None)),
             ("a skill", server.post("/v1/skills", &skill)),
             ("an upload", server.post("/v1/media", &json!(mark))),
+            ("a document", server.post(&format!("/v1/documents?filename={mark}.json"), &json!({"name": mark}))),
+            ("a deletion of a document", server.call("DELETE", &format!("/v1/documents/{mark}-json"), None)),
+            ("an erasure", server.call_as(&self.session, "POST", "/v1/erase", Some(&json!({"session_id": mark})))),
             ("a namespace", server.post("/v1/namespaces", &json!({"name": format!("n-{mark}")}))),
             ("a key", server.call_as(&self.session, "POST", "/v1/keys", Some(&json!({"name": mark})))),
             ("a managed conversation", server.post("/v1/conversations", &json!({"title": mark}))),
@@ -137,6 +141,10 @@ fn reads_succeed_while_the_disk_is_full() {
         "/v1/conversations",
         "/v1/queue",
         "/v1/usage",
+        "/v1/billing",
+        "/v1/sources",
+        "/v1/documents",
+        "/v1/writes",
         "/v1/whoami",
         populated.talk.as_str(),
         media.as_str(),
@@ -220,6 +228,41 @@ fn a_refused_message_is_stored_once_when_it_is_retried() {
     wait_for("the message to be accepted", || populated.server.post(&address, &new_messages).status == 201);
     let messages = populated.server.get(&populated.talk).body["messages"].to_string();
     assert_eq!(messages.matches("the only one of its kind").count(), 1, "{messages}");
+}
+
+#[test]
+fn a_push_to_a_full_disk_is_refused_until_there_is_space() {
+    let watched = WatchedData::new();
+    let settings = watched.data.with_extension("toml");
+    std::fs::write(&settings, "[git]\naccept_push = true\n").expect("writes");
+    let server = watched.start_with(&["--config", settings.to_str().expect("a path")]);
+    let written = server.post("/v1/memories/facts/a.md", &json!({"content": "# A note\n"}));
+    assert_eq!(written.status, 201, "{written:?}");
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let copy = WorkingCopy::of(&server, "default", &folder.path().join("copy"));
+    copy.commit("facts/pushed.md", "# A pushed note\n");
+    watched.disk.set_rules(&FULL);
+    assert!(!copy.push());
+    assert_eq!(server.get("/v1/memories/facts/pushed.md").status, 404);
+    watched.disk.set_rules(&[]);
+    wait_for("a push to be accepted", || copy.push());
+    assert_eq!(server.get("/v1/memories/facts/pushed.md").status, 200);
+}
+
+#[test]
+fn an_import_to_a_full_disk_can_be_repeated() {
+    let populated = PopulatedServer::new();
+    let data = &populated.watched.data;
+    let file = data.with_extension("jsonl");
+    let line = json!({"messages": [{"role": "user", "content": "The medlar bell was cast in Genoa"}]});
+    std::fs::write(&file, format!("{line}\n")).expect("writes");
+    let arguments = ["import", file.to_str().expect("a path")];
+    populated.fill_disk();
+    assert!(!run(data, &arguments).status.success());
+    populated.free_disk();
+    wait_for("an import to be accepted", || run(data, &arguments).status.success());
+    populated.server.settle("default");
+    assert!(is_found(&populated.server, "medlar+bell", "Genoa"));
 }
 
 #[test]

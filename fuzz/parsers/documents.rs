@@ -6,6 +6,7 @@ use std::io::{Cursor, Write};
 
 use cuebase::documents::kind::DocumentKind;
 use cuebase::documents::read;
+use cuebase_storage::AccountId;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -20,7 +21,7 @@ pub(super) fn enter(bytes: &[u8]) {
         DocumentKind::PlainText,
         DocumentKind::SourceCode { language: "rust" },
     ] {
-        let Ok(passages) = read(&kind, "name", bytes) else { continue };
+        let Ok(passages) = read(&kind, "name", bytes, &AccountId::default()) else { continue };
         assert!(!passages.is_empty(), "{kind:?}");
         for passage in passages {
             assert!(!passage.text.trim().is_empty(), "{kind:?}: {passage:?}");

@@ -230,7 +230,7 @@ fn webhook_secret(settings: &PaymentSettings, store: &Store) -> anyhow::Result<O
 
 #[cfg(test)]
 mod tests {
-    use cuebase_storage::key_value::{Engine, MemoryEngine};
+    use cuebase_storage::key_value::{Engine, LossyEngine, MemoryEngine};
     use jiff::SignedDuration;
     use serde_json::json;
 
@@ -271,6 +271,44 @@ mod tests {
         let usage = serde_json::to_value(billing.usage(&account).expect("reads")).expect("a view");
         assert_eq!((&usage["period"], &usage["used"]["reads"]), (&json!("2026-02"), &json!(1)));
         assert_eq!(billing.settle(&account).expect("settles").balance_paise, -6, "units of both months are debited");
+    }
+
+    #[test]
+    fn a_statement_shows_usage_that_the_disk_refuses_to_debit() {
+        let account = AccountId::default();
+        let engine = Arc::new(LossyEngine::default());
+        let store = Store::open_shared(engine.clone()).expect("opens");
+        let billing = open_over(store, &clock(), UNLIMITED);
+        billing.reserve(&account, Meter::Reads).expect("room").charge();
+        billing.settle(&account).expect("settles");
+        for _ in 0..2 {
+            billing.reserve(&account, Meter::Reads).expect("room").charge();
+        }
+        // Without this, the thread of the meters would write the next batch.
+        billing.flush_meters().expect("writes");
+        engine.delay_next_batch();
+        let statement = serde_json::to_value(billing.statement(&account).expect("reads")).expect("a view");
+        assert_eq!(statement["balance_paise"], -6);
+        let transactions = &statement["transactions"];
+        assert_eq!((&transactions[0]["note"], &transactions[1]["note"]), (&json!("2 reads"), &json!("1 reads")));
+        let recorded = billing.store.transactions(&account, usize::MAX).expect("reads");
+        assert_eq!(recorded.len(), 1, "the debit is not written");
+        assert_eq!(billing.settle(&account).expect("settles").balance_paise, -6, "the units are debited once");
+    }
+
+    #[test]
+    fn a_statement_writes_nothing_while_payments_are_off() {
+        let account = AccountId::default();
+        let engine = Arc::new(LossyEngine::default());
+        let store = Arc::new(Store::open_shared(engine.clone()).expect("opens"));
+        let config = Config::resolve(&BTreeMap::new(), |_| None, None).expect("resolves");
+        let billing = Billing::open(&config, &store, PriceSource::Configured, clock()).expect("opens");
+        billing.reserve(&account, Meter::Reads).expect("room").charge();
+        billing.flush_meters().expect("writes");
+        engine.delay_next_batch();
+        let statement = serde_json::to_value(billing.statement(&account).expect("reads")).expect("a view");
+        assert_eq!((&statement["ledger"], &statement["balance_paise"]), (&json!("local"), &json!(0)));
+        assert!(engine.apply_late_batches().is_empty(), "a batch was written");
     }
 
     #[test]

@@ -93,21 +93,52 @@ impl Billing {
         Ok(UsageView { period: month_of(self.clock.now()), plan: plan.name, used, limits, exceeded })
     }
 
-    /// Returns the wallet, after debiting open usage and mirroring it to the provider's ledger. While payments are off,
-    /// the wallet is empty and has no transactions, whatever was recorded before.
+    /// Returns the wallet, after debiting open usage and mirroring it to the provider's ledger. If the disk refuses the
+    /// debits, they are shown and stay open.
+    ///
+    /// While payments are off, the wallet is empty and has no transactions, whatever was recorded before. Then nothing
+    /// is written.
     pub fn statement(&self, account: &AccountId) -> Result<BillingView> {
-        let wallet = self.settle(account)?;
-        if let Err(error) = self.mirror(account) {
-            // Transactions that the ledger lacks stay listed and are sent next time.
-            tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
+        let Some(provider) = &self.provider else { return Ok(self.empty_statement(&self.wallet(account)?)) };
+        let mut unwritten = Vec::new();
+        let wallet = match self.settle(account) {
+            Ok(wallet) => {
+                if let Err(error) = self.mirror(account) {
+                    // Transactions that the ledger lacks stay listed and are sent next time.
+                    tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
+                }
+                wallet
+            }
+            Err(Error::Disk { .. }) => {
+                let mut change = self.begin_change(account)?;
+                change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?);
+                unwritten = change.transactions;
+                change.wallet
+            }
+            Err(error) => return Err(error),
+        };
+        let mut view = self.empty_statement(&wallet);
+        view.ledger = provider.ledger();
+        view.balance_paise = wallet.balance_paise;
+        for transaction in unwritten.into_iter().rev() {
+            view.transactions.push(TransactionView::of(transaction));
         }
-        let plan = self.plan_of(&wallet);
+        let limit = STATEMENT_TRANSACTIONS_MAX.saturating_sub(view.transactions.len());
+        for transaction in self.store.transactions(account, limit)? {
+            view.transactions.push(TransactionView::of(transaction));
+        }
+        Ok(view)
+    }
+
+    /// Returns the statement of an empty wallet with the plan of this one.
+    fn empty_statement(&self, wallet: &WalletRecord) -> BillingView {
+        let plan = self.plan_of(wallet);
         let rates = self.settings.rates.by_meter();
         let mut rates_paise = BTreeMap::new();
         for meter in Meter::PRICED {
             rates_paise.insert(meter, rate_of(&plan, &rates, meter));
         }
-        let mut view = BillingView {
+        BillingView {
             plan: plan.name,
             currency: self.settings.currency.clone(),
             ledger: "local",
@@ -115,15 +146,7 @@ impl Billing {
             min_recharge_paise: *RECHARGE_PAISE.start(),
             rates_paise,
             transactions: Vec::new(),
-        };
-        if let Some(provider) = &self.provider {
-            view.ledger = provider.ledger();
-            view.balance_paise = wallet.balance_paise;
-            for transaction in self.store.transactions(account, STATEMENT_TRANSACTIONS_MAX)? {
-                view.transactions.push(TransactionView::of(transaction));
-            }
         }
-        Ok(view)
     }
 
     /// Returns the balance minus the usage that is not debited yet.

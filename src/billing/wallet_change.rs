@@ -12,7 +12,8 @@ pub(super) struct WalletChange {
     stored: Stored<WalletRecord>,
     /// The wallet as it will be written.
     pub(super) wallet: WalletRecord,
-    transactions: Vec<TransactionRecord>,
+    /// The transactions that the change adds, oldest first.
+    pub(super) transactions: Vec<TransactionRecord>,
     /// Time of the transactions, milliseconds since the epoch.
     at_ms: i64,
 }

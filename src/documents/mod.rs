@@ -18,20 +18,27 @@ mod plain_text;
 mod source_code;
 mod text_encoding;
 
+use cuebase_storage::AccountId;
 use cuebase_storage::records::PassageDraft;
 
 use self::error::DocumentError;
 use self::kind::DocumentKind;
 use self::limits::{PASSAGES_MAX, TEXT_BYTES_MAX};
 
-/// Returns the passages of a file, at least one. `name` is the name of the file.
+/// Returns the passages of a file, at least one. `name` is the name of the file. Of each account, one PDF is read at a
+/// time.
 ///
 /// # Errors
 ///
 /// If the bytes are not a file of the kind, if it has no text, or if it is too large.
-pub fn read(kind: &DocumentKind, name: &str, bytes: &[u8]) -> Result<Vec<PassageDraft>, DocumentError> {
+pub fn read(
+    kind: &DocumentKind,
+    name: &str,
+    bytes: &[u8],
+    account: &AccountId,
+) -> Result<Vec<PassageDraft>, DocumentError> {
     let blocks = match kind {
-        DocumentKind::Pdf => pdf::read(bytes)?,
+        DocumentKind::Pdf => pdf::read(bytes, account)?,
         DocumentKind::Docx => docx::read(bytes)?,
         DocumentKind::Html => html::read(bytes)?,
         DocumentKind::Markdown => markdown::read(&text_encoding::decode(bytes)?),

@@ -19,6 +19,7 @@ use crate::memory::file_names::{free_name, slug};
 use crate::memory::files;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 use crate::sha256::sha256;
+use crate::text::steps::Steps;
 
 /// Passages that are embedded in one call, so that progress is reported in between.
 pub const PASSAGES_PER_CALL: usize = 64;
@@ -54,15 +55,20 @@ struct Counts {
 }
 
 /// Plans the files of a document. Passages of an earlier version that are gone are removed.
-pub fn store(context: &mut PlanContext<'_>, draft: &DocumentDraft, now: Timestamp) -> Result<Plan> {
+///
+/// # Errors
+///
+/// Those of reading the namespace, and that of `steps`, which counts the characters of stored and new passages.
+pub fn store(context: &mut PlanContext<'_>, draft: &DocumentDraft, now: Timestamp, steps: &Steps<'_>) -> Result<Plan> {
     let paths = context.files_below(&draft.id.folder())?;
-    let stored = stored_passages(context, &draft.id, &paths)?;
+    let stored = stored_passages(context, &draft.id, &paths, steps)?;
     let mut taken: HashSet<String> = paths.into_iter().collect();
     let matches = match_passages(&draft.passages, &draft.name, &stored);
     let mut is_kept = vec![false; stored.len()];
     let mut files = Vec::new();
     let mut counts = Counts::default();
     for (position, (passage, matched)) in draft.passages.iter().zip(matches).enumerate() {
+        steps.take(passage.text.len())?;
         let place = place_of(draft, passage, position);
         let file = match matched {
             Match::Same(index) => {
@@ -106,9 +112,13 @@ pub fn store(context: &mut PlanContext<'_>, draft: &DocumentDraft, now: Timestam
 }
 
 /// Plans the removal of all passages of a document. The plan of an unknown document is empty.
-pub fn forget(context: &mut PlanContext<'_>, document: &DocumentId) -> Result<Plan> {
+///
+/// # Errors
+///
+/// Those of reading the namespace, and that of `steps`, which counts the characters of stored passages.
+pub fn forget(context: &mut PlanContext<'_>, document: &DocumentId, steps: &Steps<'_>) -> Result<Plan> {
     let paths = context.files_below(&document.folder())?;
-    let stored = stored_passages(context, document, &paths)?;
+    let stored = stored_passages(context, document, &paths, steps)?;
     let subject = format!("Forget document {document}: {} passages", stored.len());
     let removals = stored.into_iter().map(|passage| PlannedFile::removal(passage.path)).collect();
     Ok(Plan::new(subject, removals))
@@ -144,12 +154,13 @@ fn stored_passages(
     context: &mut PlanContext<'_>,
     document: &DocumentId,
     paths: &[String],
+    steps: &Steps<'_>,
 ) -> Result<Vec<StoredPassage>> {
     let mut stored = Vec::new();
     for path in paths {
-        if let Some(file) = context.memory(path)?
-            && file.front.document.as_ref().is_some_and(|place| place.id == *document)
-        {
+        let Some(file) = context.memory(path)? else { continue };
+        steps.take(file.body.len())?;
+        if file.front.document.as_ref().is_some_and(|place| place.id == *document) {
             stored.push(StoredPassage { path: path.clone(), file });
         }
     }

@@ -28,6 +28,7 @@ use crate::queue::order::Assignment;
 use crate::queue::progress::WorkProgress;
 use crate::service::retrieval::RetrievalRequest;
 use crate::telemetry;
+use crate::text::steps::Steps;
 
 /// A write that was not ingested within this running time becomes a dead letter: 4 days.
 const RETENTION_MS: u64 = 4 * 24 * 60 * 60 * 1000;
@@ -260,7 +261,9 @@ impl Attempt<'_> {
             }
             QueuedWork::Document { request } => self.ingest_document(request),
             QueuedWork::ForgetDocument { document } => {
-                namespace.ingest(entry, now, |context| documents::forget(context, document))
+                let is_stopping = || self.ingestion.queue.is_stopping();
+                let steps = Steps::until(self.deadline).or_when(&is_stopping);
+                namespace.ingest(entry, now, |context| documents::forget(context, document, &steps))
             }
             QueuedWork::Reextract { source } => reextract(self, *source),
             QueuedWork::Erase { selection } => erase(self, selection),
@@ -270,22 +273,29 @@ impl Attempt<'_> {
     }
 
     /// Embeds the passages of a document in portions, and stores them in one commit.
+    ///
+    /// Embedding takes at most half of the time limit, so that a slow model does not make the write fail. The vectors
+    /// that are then missing are computed in the background.
     fn ingest_document(&self, document: &DocumentDraft) -> Result<()> {
         let Self { namespace, entry, now, .. } = *self;
+        let is_stopping = || self.ingestion.queue.is_stopping();
+        let steps = Steps::until(self.deadline).or_when(&is_stopping);
+        let began = Instant::now();
+        let embed_until = began + self.deadline.saturating_duration_since(began) / 2;
         let progress = self.ingestion.queue.progress();
         let total = document.passages.len() as u64;
         let mut done = 0;
         for portion in document.passages.chunks(documents::PASSAGES_PER_CALL) {
             progress.set(entry.id, WorkProgress { done, total });
             let texts = documents::cue_texts(document, portion);
-            namespace.prepare(&texts, self.ingestion.models.write_deadline());
+            namespace.prepare(&texts, self.ingestion.models.write_deadline().at_most(embed_until));
             done += portion.len() as u64;
-            if self.ingestion.queue.is_stopping() {
+            if is_stopping() || Instant::now() >= embed_until {
                 break;
             }
         }
         progress.set(entry.id, WorkProgress { done, total });
-        let stored = namespace.ingest(entry, now, |context| documents::store(context, document, now));
+        let stored = namespace.ingest(entry, now, |context| documents::store(context, document, now, &steps));
         progress.remove(entry.id);
         stored
     }

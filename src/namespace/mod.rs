@@ -42,4 +42,6 @@ mod threads;
 mod writer_state;
 
 #[cfg(test)]
+mod plan_tests;
+#[cfg(test)]
 mod snapshot_tests;

@@ -7,12 +7,15 @@ use cuebase_storage::records::{QueueEntry, QueuedWork};
 use cuebase_storage::{MessageId, NamespaceId};
 use parking_lot::{Mutex, MutexGuard};
 
+/// Locks of the assignment of paths. Namespaces that share a lock wait for each other.
+const ASSIGNMENT_LOCKS: usize = 256;
+
 /// The pending paths of all namespaces.
-#[derive(Default)]
 pub struct PendingPaths {
     by_namespace: Mutex<HashMap<NamespaceId, Vec<PendingPath>>>,
-    /// Held while a request assigns paths to its skills and adds them.
-    assigning: Mutex<()>,
+    /// Each namespace has one of them, by its id. Held while a request assigns paths to its skills and adds them, which
+    /// includes a sync.
+    assigning: Vec<Mutex<()>>,
 }
 
 struct PendingPath {
@@ -20,6 +23,14 @@ struct PendingPath {
     path: String,
     /// The skill's name; none for a path to forget.
     skill: Option<String>,
+}
+
+impl Default for PendingPaths {
+    fn default() -> Self {
+        let mut assigning = Vec::new();
+        assigning.resize_with(ASSIGNMENT_LOCKS, Mutex::default);
+        Self { by_namespace: Mutex::default(), assigning }
+    }
 }
 
 impl PendingPaths {
@@ -96,8 +107,31 @@ impl PendingPaths {
         names
     }
 
-    /// Prevents other requests from assigning paths until the guard is dropped.
-    pub fn lock_assignment(&self) -> MutexGuard<'_, ()> {
-        self.assigning.lock()
+    /// Prevents other requests from assigning paths of a namespace until the guard is dropped.
+    pub fn lock_assignment(&self, namespace: NamespaceId) -> MutexGuard<'_, ()> {
+        self.assignment_lock(namespace).lock()
+    }
+
+    fn assignment_lock(&self, namespace: NamespaceId) -> &Mutex<()> {
+        // The last byte is random.
+        &self.assigning[usize::from(namespace.to_bytes()[15]) % ASSIGNMENT_LOCKS]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ulid::Ulid;
+
+    use super::*;
+
+    #[test]
+    fn one_namespace_does_not_wait_for_another_one() {
+        let pending = PendingPaths::default();
+        let [one, other] = [1, 2].map(|last: u128| NamespaceId::new(Ulid::from(last)));
+        let held = pending.lock_assignment(one);
+        assert!(pending.assignment_lock(other).try_lock().is_some());
+        assert!(pending.assignment_lock(one).try_lock().is_none());
+        drop(held);
+        assert!(pending.assignment_lock(one).try_lock().is_some());
     }
 }

@@ -1,10 +1,10 @@
 //! The plan of a write: the files that it changes, decided under the writer lock from the namespace's present content.
 
 use cuebase_retrieval::Snapshot;
-use cuebase_storage::git::{CommitInfo, Repository, Writer};
+use cuebase_storage::git::{CommitInfo, FileReader, Repository, Writer};
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, TermFile};
 use cuebase_storage::records::TermRecord;
-use cuebase_storage::{NamespaceId, Store};
+use cuebase_storage::{Error as StorageError, NamespaceId, Store};
 
 use super::report::PlanReport;
 use jiff::Timestamp;
@@ -87,6 +87,8 @@ pub struct PlanContext<'a> {
     pub(super) git: &'a mut Writer,
     pub(super) namer: &'a mut Namer,
     pub(super) repository: &'a Repository,
+    /// Opened for the first file that is read, and used for all others.
+    pub(super) reader: Option<FileReader>,
     pub(super) store: &'a Store,
     /// The index at the head that the plan is based on.
     pub(super) snapshot: &'a Snapshot,
@@ -169,7 +171,20 @@ impl PlanContext<'_> {
         if !self.git.contains(path)? {
             return Ok(None);
         }
-        let Some(head) = self.git.head() else { return Ok(None) };
-        Ok(self.repository.read(head, path)?)
+        let reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => self.repository.file_reader()?,
+        };
+        match self.git.read_file(path, &reader) {
+            // A damaged pack index may hide the content. This read rebuilds such an index.
+            Err(StorageError::Corrupt { .. } | StorageError::Git { trouble: None, .. }) => {
+                let Some(head) = self.git.head() else { return Ok(None) };
+                Ok(self.repository.read(head, path)?)
+            }
+            content => {
+                self.reader = Some(reader);
+                Ok(content?)
+            }
+        }
     }
 }

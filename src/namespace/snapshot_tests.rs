@@ -128,7 +128,8 @@ impl Node {
     }
 }
 
-fn context(store: &Arc<Store>, repositories: RepositoryHome) -> NamespaceContext {
+/// The context of namespaces with the built-in model.
+pub(super) fn context(store: &Arc<Store>, repositories: RepositoryHome) -> NamespaceContext {
     let settings = ModelSettings {
         embedding: EmbeddingChoice::BuiltIn,
         chat: None,

@@ -359,6 +359,7 @@ impl Namespace {
                 git: &mut writer.git,
                 namer: &mut writer.namer,
                 repository: &self.repository,
+                reader: None,
                 store: &self.context.store,
                 snapshot: &snapshot,
             })?;

@@ -96,8 +96,8 @@ impl Skills {
         sender: Option<WriteSender>,
     ) -> Result<(MessageId, Vec<String>)> {
         let lease = self.namespaces.lease_key(&namespace.key())?;
-        // Held until the paths are pending, so that no other request gets the same path.
-        let _assigning = self.pending.lock_assignment();
+        // Held until the paths are pending, so that no other request of the namespace gets the same path.
+        let _assigning = self.pending.lock_assignment(namespace.id);
         let pending = self.pending.skill_names(namespace.id);
         // The index is read after the pending names, so that a skill that is committed in between is in the index.
         let mut taken = lease.read(stored_names)?;

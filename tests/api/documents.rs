@@ -95,6 +95,20 @@ fn a_removed_document_is_gone_with_its_passages() {
 }
 
 #[test]
+fn a_document_beyond_the_time_limit_becomes_a_dead_letter() {
+    let api = Api::open_with("[ingestion]\ntimeout_ms = 1\nretries = 0\n");
+    let mut text = String::new();
+    for number in 0..5000 {
+        text.push_str(&format!("## Buoy {number}\n\nThe buoy {number} is painted red and has a bell.\n\n"));
+    }
+    let answer = upload(&api, "filename=buoys.md", "text/markdown", &text);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    api.settle();
+    assert_eq!(api.get("/v1/queue").list_length("dead_letters"), 1);
+    assert_eq!(api.get("/v1/documents").list_length("documents"), 0);
+}
+
+#[test]
 fn text_has_lines_and_code_keeps_its_definitions() {
     let api = Api::open();
     upload(&api, "filename=notes.txt&wait=30", "text/plain", "The ferry leaves at nine.");

@@ -10,10 +10,12 @@ mod process;
 mod protocol;
 pub mod reader;
 
+use cuebase_storage::AccountId;
+
 use super::blocks::Block;
 use super::error::DocumentError;
 
-/// Returns the blocks of a file.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Block>, DocumentError> {
-    Ok(layout::blocks(&process::lines_of(bytes)?))
+/// Returns the blocks of a file of an account.
+pub(super) fn read(bytes: &[u8], account: &AccountId) -> Result<Vec<Block>, DocumentError> {
+    Ok(layout::blocks(&process::lines_of(bytes, account)?))
 }

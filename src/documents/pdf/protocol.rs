@@ -7,8 +7,8 @@ pub(super) const COMMAND: &str = "read-pdf";
 
 /// Processor time of the process, in seconds.
 pub(super) const SECONDS_MAX: u64 = 60;
-/// Address space of the process, in MiB.
-pub(super) const MEMORY_MIB_MAX: u64 = 2048;
+/// Address space of the process, in MiB. It contains the program, so it is not lowered with the memory.
+pub(super) const ADDRESS_SPACE_MIB_MAX: u64 = 2048;
 /// Exit status for a file that is protected by a password.
 pub(super) const ENCRYPTED: u8 = 3;
 /// Exit status for a file that is not a PDF.

@@ -7,7 +7,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pdf_extract::Document;
 
 use super::characters::LineCollector;
-use super::protocol::{ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, SECONDS_MAX};
+use super::protocol::{ADDRESS_SPACE_MIB_MAX, ENCRYPTED, MALFORMED, SECONDS_MAX};
+use crate::memory_limit::reader_memory_mib;
 
 /// Reads a PDF on standard input and prints its lines as JSON. Returns the exit status.
 ///
@@ -16,7 +17,8 @@ use super::protocol::{ENCRYPTED, MALFORMED, MEMORY_MIB_MAX, SECONDS_MAX};
 /// If the limits cannot be set, or input or output fails.
 pub fn run() -> anyhow::Result<u8> {
     limit(Resource::RLIMIT_CPU, SECONDS_MAX).context("limit of processor time")?;
-    limit(Resource::RLIMIT_AS, MEMORY_MIB_MAX << 20).context("limit of memory")?;
+    limit(Resource::RLIMIT_AS, ADDRESS_SPACE_MIB_MAX << 20).context("limit of address space")?;
+    limit(Resource::RLIMIT_DATA, reader_memory_mib() << 20).context("limit of memory")?;
     limit(Resource::RLIMIT_CORE, 0).context("limit of core dumps")?;
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cuebase_storage::AccountId;
 use cuebase_storage::memory_file::Metadata;
 use cuebase_storage::records::DocumentDraft;
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use super::listing::list_files;
 use crate::documents::{self, kind::DocumentKind};
 use crate::error::Result;
 use crate::ingest::documents as plans;
+use crate::text::steps::Steps;
 
 /// The largest file: that of an upload, 32 MiB.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -31,7 +33,7 @@ pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     let (mut drafts, mut problems) = (BTreeMap::new(), Vec::new());
     for (done, file) in files.iter().enumerate() {
         import.progress("files", done as u64, files.len() as u64);
-        match read(file) {
+        match read(file, import.account) {
             Ok(draft) => {
                 if let Some(same) = drafts.insert(draft.id.clone(), draft) {
                     problems.push(format!("{} and {} would have the same id: rename one", same.name, file.name));
@@ -63,14 +65,14 @@ fn files_of(from: &Path) -> Result<(Vec<DocumentFile>, u64)> {
 }
 
 /// Reads the passages of a file. An error says what is wrong with it.
-fn read(file: &DocumentFile) -> Result<DocumentDraft, String> {
+fn read(file: &DocumentFile, account: &AccountId) -> Result<DocumentDraft, String> {
     let Some(id) = plans::id_of_name(&file.name) else { return Err("the name has no letter or digit".into()) };
     let bytes = fs::metadata(&file.file).map_err(|error| error.to_string())?.len();
     if bytes > FILE_BYTES_MAX {
         return Err(format!("has {bytes} bytes, more than {FILE_BYTES_MAX}"));
     }
     let bytes = fs::read(&file.file).map_err(|error| error.to_string())?;
-    let passages = documents::read(&file.kind, &file.name, &bytes).map_err(|error| error.to_string())?;
+    let passages = documents::read(&file.kind, &file.name, &bytes, account).map_err(|error| error.to_string())?;
     let (tags, metadata) = (Vec::new(), Metadata::new());
     Ok(DocumentDraft { id, name: file.name.clone(), tags, metadata, occurred: None, passages })
 }
@@ -101,7 +103,7 @@ fn write(import: &Import<'_>, drafts: Vec<DocumentDraft>) -> Result<ImportReport
         let now = Timestamp::now();
         let now = now.round(jiff::Unit::Millisecond).unwrap_or(now);
         lease.write(None, now, |context| {
-            let mut plan = plans::store(context, &draft, now)?;
+            let mut plan = plans::store(context, &draft, now, &Steps::unlimited())?;
             let written = plan.files.iter().filter(|file| file.content.is_some()).count();
             changed.set((plan.files.len() as u64, written as u64));
             if import.options.dry_run {

@@ -33,7 +33,7 @@ pub struct ChangedFile {
     id: Option<ObjectId>,
 }
 
-/// A reader for the contents of many changed files; it opens the repository once.
+/// A reader for the contents of many files; it opens the repository once.
 pub struct FileReader {
     repository: gix::Repository,
 }
@@ -42,9 +42,14 @@ impl FileReader {
     /// Returns the new content of a changed file; `None` if the file was removed.
     pub fn content(&self, file: &ChangedFile) -> Result<Option<Vec<u8>>> {
         match file.id {
-            Some(id) => read_content(&self.repository, id, Kind::Blob).map(Some),
+            Some(id) => self.blob(id).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Returns the content of a file by its object.
+    pub(super) fn blob(&self, id: ObjectId) -> Result<Vec<u8>> {
+        read_content(&self.repository, id, Kind::Blob)
     }
 }
 
@@ -109,7 +114,8 @@ impl Repository {
         Ok(files)
     }
 
-    /// Returns a reader for the contents of [changed files](Repository::changed_files).
+    /// Returns a reader for the contents of [changed files](Repository::changed_files), and of those that a writer
+    /// [finds](super::Writer::read_file).
     pub fn file_reader(&self) -> Result<FileReader> {
         Ok(FileReader { repository: self.open()? })
     }

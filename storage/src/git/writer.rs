@@ -14,6 +14,7 @@ use gix::objs::tree::name_order;
 use gix::objs::{Commit, Kind, Tree};
 
 use super::branch::BranchLock;
+use super::changes::FileReader;
 use super::commit::CommitId;
 use super::pack::{PackBuilder, PackFile, sync_folder};
 use super::repository::{BRANCH, BRANCHES, Repository};
@@ -126,11 +127,32 @@ impl Writer {
 
     /// Returns whether a file exists at a path.
     pub fn contains(&mut self, path: &str) -> Result<bool> {
+        Ok(self.file(path)?.is_some())
+    }
+
+    /// Returns the content of the file at a path of the head, or `None` if no file exists there. `reader` is a
+    /// [reader](Repository::file_reader) of the same repository. Directories are read only on first use, so reading
+    /// many files of a large directory decodes it once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] also if a damaged pack index hides the content. [`Repository::read`] rebuilds such an index.
+    pub fn read_file(&mut self, path: &str, reader: &FileReader) -> Result<Option<Vec<u8>>> {
+        match self.file(path)? {
+            Some(id) => reader.blob(id).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn file(&mut self, path: &str) -> Result<Option<ObjectId>> {
         let objects = LazyObjects::new(&self.repository);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let root = cached_root(&mut self.root, self.head, &objects)?;
-        let Some(directory) = root.find(&objects, folder)? else { return Ok(false) };
-        Ok(matches!(directory.entries(&objects)?.get(name.as_bytes()), Some(Node::File(_))))
+        let Some(directory) = root.find(&objects, folder)? else { return Ok(None) };
+        match directory.entries(&objects)?.get(name.as_bytes()) {
+            Some(Node::File(id)) => Ok(Some(*id)),
+            _ => Ok(None),
+        }
     }
 
     /// Returns the names in a directory. A directory that does not exist has none.
