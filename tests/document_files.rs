@@ -1,14 +1,30 @@
 //! Files as documents: PDF, which another process reads, imports of files and folders, and kills. The route is tested in
 //! `tests/api`.
 
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
+
+use cuebase::model::StaticTable;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
-use crate::support::pdf::{Line, pdf};
-use crate::support::{Server, fresh, run, stdout};
+use crate::support::fake::{self, FakeRequest, FakeResponse};
+use crate::support::pdf::{Line, pdf, pdf_with_password};
+use crate::support::{Server, fresh, run, stdout, wait_for};
 
 /// Random changes to a PDF.
 const DAMAGED_FILES: usize = 60;
+/// Uploads at the same time.
+const UPLOADS: usize = 6;
+/// Drawing instructions of a PDF that takes a while to read. They show no letter, so the file has no text.
+const INSTRUCTIONS: usize = 60_000;
+/// Sections of a long document. Each becomes a passage.
+const SECTIONS: u64 = 130;
+/// Passages that are embedded before the progress changes.
+const PASSAGES_PER_STEP: u64 = 64;
+/// The number of a section in the second step.
+const HELD_SECTION: &str = "100";
 
 const HANDBOOK: [&[Line<'_>]; 2] = [
     &[(24, "Handbook"), (16, "Leave"), (10, "Everybody has thirty days of"), (10, "paid leave a year.")],
@@ -112,4 +128,105 @@ fn a_file_that_cannot_be_read_is_not_imported() {
     let output = run(&data, &["import", file.to_str().expect("a path")]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && error.contains("broken.docx") && error.contains("DOCX"), "{error}");
+}
+
+#[test]
+fn a_pdf_with_a_password_is_refused() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let refused = upload(&server, "filename=secret.pdf", pdf_with_password(&HANDBOOK));
+    assert_eq!((refused.status, &refused.body["error"]["code"]), (400, &json!("invalid_document")), "{refused:?}");
+    let message = refused.body["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("protected by a password"), "{message}");
+}
+
+#[test]
+fn a_third_pdf_at_the_same_time_is_refused() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let lines = vec![(0, ""); INSTRUCTIONS];
+    let slow = pdf(&[lines.as_slice()]);
+    wait_for("a refused upload", || {
+        let mut answers = Vec::new();
+        std::thread::scope(|scope| {
+            let mut uploads = Vec::new();
+            for _ in 0..UPLOADS {
+                uploads.push(scope.spawn(|| upload(&server, "filename=slow.pdf", slow.clone())));
+            }
+            for upload in uploads {
+                answers.push(upload.join().expect("an answer"));
+            }
+        });
+        for answer in &answers {
+            let expected = if answer.status == 429 { "rate_limited" } else { "invalid_document" };
+            assert_eq!(answer.body["error"]["code"], expected, "{answer:?}");
+        }
+        answers.iter().any(|answer| answer.status == 429)
+    });
+    // The places of the ended processes are free.
+    assert_eq!(upload(&server, "filename=handbook.pdf&wait=30", pdf(&HANDBOOK)).status, 200);
+}
+
+#[test]
+fn the_process_that_reads_a_pdf_limits_itself() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cuebase"));
+    command.arg("read-pdf").env_clear().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut reader = command.spawn().expect("the binary starts");
+    let file = format!("/proc/{}/limits", reader.id());
+    wait_for("the limits of the process", || {
+        let limits = std::fs::read_to_string(&file).unwrap_or_default();
+        let is_set = |name: &str, value: &str| {
+            let mut lines = limits.lines();
+            lines.any(|line| line.strip_prefix(name).is_some_and(|rest| rest.split_whitespace().next() == Some(value)))
+        };
+        // Seconds, and 2 GiB.
+        is_set("Max cpu time", "60") && is_set("Max address space", "2147483648") && is_set("Max core file size", "0")
+    });
+    drop(reader.stdin.take());
+    assert!(!reader.wait().expect("ends").success(), "an empty file is not a PDF");
+}
+
+/// Answers embedding requests. One with [`HELD_SECTION`] waits until the other end of the channel is dropped.
+fn embed(request: &FakeRequest, gate: &Mutex<Receiver<()>>) -> FakeResponse {
+    let table = StaticTable::built_in().expect("the built-in table loads");
+    let mut data = Vec::new();
+    let mut is_held = false;
+    for (index, text) in request.body["input"].as_array().into_iter().flatten().enumerate() {
+        let text = text.as_str().unwrap_or_default();
+        is_held |= text.contains(HELD_SECTION);
+        data.push(json!({"object": "embedding", "index": index, "embedding": table.vector(text)}));
+    }
+    if is_held {
+        let _ = gate.lock().expect("not poisoned").recv();
+    }
+    let tokens = data.len();
+    let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
+    FakeResponse::Json(200, json!({"object": "list", "data": data, "usage": usage}))
+}
+
+#[test]
+fn a_long_document_shows_its_progress() {
+    let (_folder, data) = fresh();
+    let (release, held) = channel::<()>();
+    let gate = Mutex::new(held);
+    let url = fake::serve(move |request| embed(request, &gate));
+    let settings = format!("[model]\nbase_url = '{url}/v1'\napi_key = 'sk-test-secret'\nembedding = 'imitation'\n");
+    let server = Server::start_with_models(&data, &settings);
+    let mut page = String::new();
+    for number in 0..SECTIONS {
+        page.push_str(&format!("<h1>Berth {number}</h1><p>Boat {number} lies here.</p>"));
+    }
+    let request = Client::new().post(format!("{}/v1/documents?filename=berths.html", server.url));
+    let request = request.bearer_auth(&server.key).header("content-type", "text/html").body(page);
+    let accepted: Value = request.send().expect("answers").json().expect("JSON");
+    assert_eq!(accepted["passages"], SECTIONS, "{accepted}");
+    let write = format!("/v1/writes/{}", accepted["id"].as_str().expect("an id"));
+    let expected = json!({"done": PASSAGES_PER_STEP, "total": SECTIONS});
+    wait_for("the progress of the write", || {
+        let state = server.get(&write).body;
+        state["status"] == "ingesting" && state["progress"] == expected
+    });
+    drop(release);
+    wait_for("the end of the write", || server.get(&write).body["status"] == "ingested");
+    assert_eq!(server.get(&write).body.get("progress"), None);
 }

@@ -135,6 +135,20 @@ fn claude_conversations_are_imported() {
 }
 
 #[test]
+fn a_line_that_is_not_utf_8_is_named() {
+    let (folder, data) = fresh();
+    drop(Server::start(&data));
+    let file = folder.path().join("chat.jsonl");
+    let lines = [
+        &b"{\"messages\": [{\"role\": \"user\", \"content\": \"I sail\"}]}"[..],
+        b"{\"messages\": [{\"role\": \"user\", \"content\": \"In Z\xfcrich\"}]}",
+    ];
+    std::fs::write(&file, lines.join(&b'\n')).expect("writes");
+    let error = import_error(&data, &file, &[]);
+    assert!(error.contains("line 2: the text is not UTF-8"), "{error}");
+}
+
+#[test]
 fn mem0_memories_are_imported_as_files() {
     let (folder, data) = fresh();
     let server = Server::start(&data);

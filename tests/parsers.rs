@@ -166,8 +166,8 @@ macro_rules! parser_tests {
 }
 
 parser_tests! {
-    answers api credentials documents git_requests history index markdown memory_file notifications records settings
-    statements term_file words
+    answers api credentials documents git_requests history imports index markdown memory_file notifications records
+    settings statements term_file words
 }
 
 /// Writes all seeds, also the generated ones, to the folder in `CUEBASE_FUZZ_CORPUS`, where the fuzzer starts. Without the

@@ -1,6 +1,6 @@
 //! Files of every kind that this process reads: HTML, DOCX, Markdown, plain text, source code. The passages of a file
-//! that is read have text, and none is longer than a passage may be. PDF files are read by another process, see
-//! `tests/document_files.rs`.
+//! that is read have text, and none is longer than a passage may be. PDF files are read by another process, because
+//! their parser panics on malformed ones: `tests/document_files.rs` sends such files.
 
 use std::io::{Cursor, Write};
 

@@ -10,6 +10,7 @@ mod documents;
 mod files;
 mod git_requests;
 mod history;
+mod imports;
 mod index;
 mod markdown;
 mod notifications;
@@ -36,13 +37,14 @@ pub(crate) struct Parser {
 }
 
 /// All parsers.
-pub(crate) const PARSERS: [Parser; 15] = [
+pub(crate) const PARSERS: [Parser; 16] = [
     parser("answers", answers::enter),
     parser("api", api::enter),
     Parser { name: "credentials", enter: credentials::enter, inputs: INPUTS, generate_seeds: credentials::seeds },
     Parser { name: "documents", enter: documents::enter, inputs: INPUTS, generate_seeds: documents::seeds },
     Parser { name: "git_requests", enter: git_requests::enter, inputs: INPUTS, generate_seeds: git_requests::seeds },
     Parser { name: "history", enter: history::enter, inputs: INPUTS, generate_seeds: history::seeds },
+    parser("imports", imports::enter),
     Parser { name: "index", enter: index::enter, inputs: INPUTS, generate_seeds: index::seeds },
     parser("markdown", markdown::enter),
     parser("memory_file", files::memory),

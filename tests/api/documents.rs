@@ -1,9 +1,24 @@
 //! Documents: uploads in passages, later versions, removal, and files that are refused.
 
+use std::io::{Cursor, Write};
+
+use cuebase::documents::error::DocumentError;
+use cuebase::documents::kind::DocumentKind;
+use cuebase::documents::read;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
 use crate::support::{Answer, Api};
+
+/// Most bytes of text of a document.
+const TEXT_BYTES_MAX: usize = 8 << 20;
+/// Most passages of a document.
+const PASSAGES_MAX: usize = 10_000;
+/// Most bytes of an unpacked part of a DOCX.
+const PART_BYTES_MAX: usize = 64 << 20;
 
 const GUIDE: &str = "<title>Guide</title><h1>Guide to the boat</h1><p>Ask Iris for the keys.</p><h2>Mooring</h2>\
     <p>Tie the bow line first.</p><h2>Fuel</h2><p>The tank holds forty litres of diesel.</p>";
@@ -175,4 +190,42 @@ fn documents_are_listed_in_pages() {
     assert_eq!(page(""), ["a-txt", "b-txt", "c-txt"]);
     assert_eq!(page("limit=2"), ["a-txt", "b-txt"]);
     assert_eq!(page("after=b-txt"), ["c-txt"]);
+}
+
+#[test]
+fn a_document_has_at_most_8_mib_of_text() {
+    let api = Api::open();
+    let mut text = "x".repeat(TEXT_BYTES_MAX);
+    assert!(read(&DocumentKind::PlainText, "a.txt", text.as_bytes()).is_ok());
+    text.push('x');
+    let request = format!("POST /v1/documents?filename=a.txt\ncontent-type: text/plain\n{text}");
+    api.assert_refused(&request, 413, "payload_too_large");
+    assert_eq!(api.get("/v1/documents").list_length("documents"), 0);
+}
+
+#[test]
+fn a_document_has_at_most_10_000_passages() {
+    let api = Api::open();
+    let mut text = String::new();
+    for number in 0..PASSAGES_MAX {
+        text.push_str(&format!("# Berth {number}\n\nIt is free.\n\n"));
+    }
+    let passages = read(&DocumentKind::Markdown, "a.md", text.as_bytes()).expect("reads");
+    assert_eq!(passages.len(), PASSAGES_MAX);
+    text.push_str("# One more berth\n\nIt is free.\n");
+    let request = format!("POST /v1/documents?filename=a.md\ncontent-type: text/markdown\n{text}");
+    api.assert_refused(&request, 413, "payload_too_large");
+    assert_eq!(api.get("/v1/documents").list_length("documents"), 0);
+}
+
+#[test]
+fn a_docx_that_unpacks_to_too_much_is_refused() {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    writer.start_file("word/document.xml", options).expect("starts a part");
+    writer.write_all(&vec![b' '; PART_BYTES_MAX + 1]).expect("writes a part");
+    let bytes = writer.finish().expect("ends the archive").into_inner();
+    assert!(bytes.len() < PART_BYTES_MAX / 100, "{} bytes", bytes.len());
+    let refused = read(&DocumentKind::Docx, "a.docx", &bytes);
+    assert!(matches!(refused, Err(DocumentError::TooMuchText)), "{refused:?}");
 }

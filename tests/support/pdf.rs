@@ -3,8 +3,26 @@
 /// A line on a page: size of the letters in points, and ASCII text.
 pub(crate) type Line<'a> = (u32, &'a str);
 
+/// The encryption of a PDF whose password for reading is `harbour`: version 1 of the standard handler, for [`ID`].
+const ENCRYPTION: &str = "<< /Filter /Standard /V 1 /R 2 /P -4 \
+    /O <073e215b7d8643e6c9515f647d54eaf0f3c338f4ca26650da468adb0be8f30a6> \
+    /U <5b1fca461c523128e622f00f4c1b4a3f27b6100a13812f0b8b55d5bd1ec201ce> >>";
+const ID: &str = "<000102030405060708090a0b0c0d0e0f>";
+
 /// Returns a PDF. Each page has its lines from the top.
 pub(crate) fn pdf(pages: &[&[Line<'_>]]) -> Vec<u8> {
+    file_of(&objects_of(pages), "")
+}
+
+/// Returns a PDF that needs a password to be opened. Its streams are not encrypted, because nothing may read them.
+pub(crate) fn pdf_with_password(pages: &[&[Line<'_>]]) -> Vec<u8> {
+    let mut objects = objects_of(pages);
+    objects.push(ENCRYPTION.to_owned());
+    file_of(&objects, &format!(" /Encrypt {} 0 R /ID [{ID} {ID}]", objects.len()))
+}
+
+/// Returns the objects of a document: the catalog, the pages, a font, and two objects per page.
+fn objects_of(pages: &[&[Line<'_>]]) -> Vec<String> {
     let first_page = 4;
     let kids: Vec<String> = (0..pages.len()).map(|page| format!("{} 0 R", first_page + 2 * page)).collect();
     let mut objects = vec![
@@ -26,6 +44,11 @@ pub(crate) fn pdf(pages: &[&[Line<'_>]]) -> Vec<u8> {
         }
         objects.push(format!("<< /Length {} >>\nstream\n{text}endstream", text.len()));
     }
+    objects
+}
+
+/// Returns a file of objects, with further entries of its trailer.
+fn file_of(objects: &[String], entries: &str) -> Vec<u8> {
     let mut file = "%PDF-1.4\n".to_owned();
     let mut offsets = Vec::new();
     for (number, object) in objects.iter().enumerate() {
@@ -37,6 +60,7 @@ pub(crate) fn pdf(pages: &[&[Line<'_>]]) -> Vec<u8> {
     for offset in offsets {
         file.push_str(&format!("{offset:010} 00000 n \n"));
     }
-    file.push_str(&format!("trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n", objects.len() + 1));
+    let size = objects.len() + 1;
+    file.push_str(&format!("trailer\n<< /Size {size} /Root 1 0 R{entries} >>\nstartxref\n{table}\n%%EOF\n"));
     file.into_bytes()
 }

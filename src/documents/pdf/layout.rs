@@ -221,6 +221,8 @@ fn without_numbers(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn line(page: u32, y: f64, size: f64, text: &str) -> PdfLine {
@@ -285,5 +287,20 @@ mod tests {
         let texts: Vec<String> = blocks(&lines).into_iter().map(|block| block.text).collect();
         assert!(!texts.iter().any(|text| text.contains("boat")), "{texts:?}");
         assert!(texts.iter().any(|text| text == "Three of page 2."), "{texts:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_lines_become_blocks_of_their_pages(
+            lines in prop::collection::vec((1u32..4, any::<f64>(), any::<f64>(), any::<f64>(), "\\PC{0,40}"), 0..30),
+        ) {
+            let mut given = Vec::new();
+            for (page, x, y, size, text) in lines {
+                given.push(PdfLine { page, x, y, size, text });
+            }
+            for block in blocks(&given) {
+                prop_assert!(matches!(block.place, Place::Page(1..4)), "{block:?}");
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use cuebase_storage::MessageId;
@@ -66,7 +66,14 @@ pub(super) type ReadArchive = fn(&[u8]) -> Result<ArchiveContent, String>;
 pub(super) fn import_jsonl(import: &Import<'_>) -> Result<ImportReport> {
     let (mut conversations, mut problems) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(BufReader::new(fs::File::open(import.from)?).lines()) {
-        let line = line?;
+        let line = match line {
+            Ok(line) => line,
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                problems.push(format!("line {number}: the text is not UTF-8"));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         if line.trim().is_empty() {
             continue;
         }
