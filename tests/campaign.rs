@@ -2,13 +2,14 @@
 //! cut, and is started again. Every acknowledged write must be stored exactly once, deleted data must not come back,
 //! and all stored data must be consistent.
 //!
-//! This file has the kill points, the rounds and the checks of the whole directory. [`clients`] sends every kind of
-//! write, [`writes`] checks their results. The first requests after a kill are direct writes to every namespace, since
-//! some namespaces have commits that were not acknowledged.
+//! This file has the kill points, the rounds and the checks of the whole directory. [`clients`] and [`documents`] send
+//! every kind of write, [`writes`] checks their results. The first requests after a kill are direct writes to every
+//! namespace, since some namespaces have commits that were not acknowledged.
 //!
 //! `CUEBASE_CAMPAIGN_KILLS` sets the number of kills, `CUEBASE_CAMPAIGN_SEED` the seed of the random choices.
 
 mod clients;
+mod documents;
 mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,12 +34,14 @@ const KILLS_PER_DIRECTORY: u32 = 34;
 /// Rounds per cycle. The first, the third and so on use a kill point, the others a random moment.
 const ROUNDS_PER_CYCLE: u32 = 9;
 const KILL_POINTS_PER_CYCLE: u32 = 5;
-/// Namespaces that receive conversations, direct writes, terms, skills and media.
+/// Namespaces that receive conversations, direct writes, terms, skills, media and documents.
 const NAMESPACES: [&str; 2] = ["default", "other"];
 /// The namespace that receives git pushes and a few other writes.
 const PUSHED: &str = "pushed";
 /// The namespace that the command line imports into.
 const IMPORTED: &str = "brought";
+/// The namespace from which text is erased.
+const ERASED: &str = "default";
 /// Namespaces that are never deleted.
 const LASTING: [&str; 4] = ["default", "other", PUSHED, IMPORTED];
 
@@ -408,6 +411,7 @@ impl Campaign {
         server.kill();
         let with_history = names.iter().map(String::as_str).filter(|name| repository(&self.data, name).exists());
         self.check_repositories(&with_history.collect::<Vec<_>>());
+        self.check_erased_history();
         std::fs::remove_dir_all(self.data.join("indexes")).expect("removes");
         let server = self.start_again();
         assert_eq!(listed(&server), before, "a rebuilt index has the same memories");

@@ -24,16 +24,26 @@ pub(crate) struct Server {
 impl Server {
     /// Starts the binary that was built with the bench.
     pub(crate) fn start(folder: &Path) -> io::Result<Self> {
-        Self::start_binary(Path::new(env!("CARGO_BIN_EXE_cuebase")), folder)
+        Self::start_with(folder, &[])
+    }
+
+    /// Starts the binary that was built with the bench, with further options.
+    pub(crate) fn start_with(folder: &Path, options: &[&str]) -> io::Result<Self> {
+        Self::start_process(Path::new(env!("CARGO_BIN_EXE_cuebase")), folder, options)
     }
 
     /// Starts a given binary.
     pub(crate) fn start_binary(binary: &Path, folder: &Path) -> io::Result<Self> {
+        Self::start_process(binary, folder, &[])
+    }
+
+    fn start_process(binary: &Path, folder: &Path, options: &[&str]) -> io::Result<Self> {
         let data = folder.join("data");
         let mut command = Command::new(binary);
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(&data)
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let began = Instant::now();

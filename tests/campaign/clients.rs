@@ -1,4 +1,5 @@
-//! The clients of the campaign. Each sends one kind of write until the server is killed or a limit is reached.
+//! The clients of the campaign. Each sends one kind of write until the server is killed or a limit is reached. Those of
+//! documents, kept conversations and erasures are in [`super::documents`].
 //!
 //! A client records its acknowledged writes. For a last write that was not answered it records both possible results.
 
@@ -12,7 +13,7 @@ use super::{Background, Campaign, IMPORTED, NAMESPACES, PUSHED, send, send_as};
 use crate::support::{Server, stdout};
 
 /// Most writes of a client per round.
-const WRITES_PER_CLIENT: u32 = 25;
+const WRITES_PER_CLIENT: u32 = 22;
 /// Statements of a conversation whose memories fill an index layer, which is then written to a file.
 const STATEMENTS_PER_LAYER: usize = 2100;
 /// Statements of a conversation whose extraction takes longer than a direct write.
@@ -45,20 +46,29 @@ type WriteFn = fn(&Campaign, &Server, &str, (u32, u32), &Mutex<WriteLog>) -> Opt
 /// A function that runs a client for a round. It returns `None` if the server has been killed.
 type ClientFn = fn(&Campaign, &Server, &Mutex<WriteLog>) -> Option<()>;
 
-fn record(log: &Mutex<WriteLog>, write: RecordedWrite) {
+pub(super) fn record(log: &Mutex<WriteLog>, write: RecordedWrite) {
     log.lock().expect("no panic").recorded.push(write);
 }
 
-fn note_sent(log: &Mutex<WriteLog>, namespace: &str, token: &str) {
+pub(super) fn note_sent(log: &Mutex<WriteLog>, namespace: &str, token: &str) {
     log.lock().expect("no panic").sent.push((namespace.to_owned(), token.to_owned()));
 }
 
-fn text(answer: &Value, field: &str) -> String {
+pub(super) fn text(answer: &Value, field: &str) -> String {
     answer[field].as_str().unwrap_or_else(|| panic!("{field} in {answer}")).to_owned()
 }
 
-fn write_file(server: &Server, namespace: &str, path: &str, content: &str) -> Option<Value> {
+pub(super) fn write_file(server: &Server, namespace: &str, path: &str, content: &str) -> Option<Value> {
     send(server, "POST", &format!("/v1/memories/{path}"), &json!({"namespace": namespace, "content": content}))
+}
+
+/// Uploads a document of markdown. Returns `None` if the server has been killed.
+pub(super) fn upload(server: &Server, namespace: &str, id: &str, markdown: &str) -> Option<()> {
+    let path = format!("/v1/documents?namespace={namespace}&document_id={id}&filename={id}.md");
+    let bearer = format!("Bearer {}", server.key);
+    let answer = server.try_request("POST", &path, Some(&bearer), Some(markdown.as_bytes().to_vec())).ok()?;
+    assert_eq!(answer.status, 202, "{path}: {answer:?}");
+    Some(())
 }
 
 fn forget(server: &Server, namespace: &str, path: &str) -> Option<Value> {
@@ -66,7 +76,7 @@ fn forget(server: &Server, namespace: &str, path: &str) -> Option<Value> {
 }
 
 /// Returns a message with a token, from which one memory is extracted.
-fn remark(token: &str) -> String {
+pub(super) fn remark(token: &str) -> String {
     format!("The remark {token} was noted")
 }
 
@@ -130,9 +140,15 @@ impl Campaign {
                 Self::generations,
                 Self::keys,
                 Self::recharges,
+                Self::documents,
+                Self::sources,
             ] {
                 let log = &log;
                 scope.spawn(move || client(this, server, log));
+            }
+            // An erasure removes files of an index too, and would be killed in place of the deletion.
+            if background != Background::Deletion {
+                scope.spawn(|| this.erasures(server, &log));
             }
             scope.spawn(|| this.run_background(server, background));
         });
@@ -395,8 +411,11 @@ impl Campaign {
         into.files.push((path, content));
         note_sent(log, namespace, &format!("{token}m"));
         let message = json!({"role": "user", "content": remark(&format!("{token}m"))});
-        send(server, "POST", "/v1/memories", &json!({"namespace": namespace, "messages": [message]}))?;
+        let accepted = send(server, "POST", "/v1/memories", &json!({"namespace": namespace, "messages": [message]}))?;
         into.tokens.push(format!("{token}m"));
+        into.routes.push(format!("/v1/sources/{}?namespace={namespace}", text(&accepted, "id")));
+        upload(server, namespace, &token, &format!("# Manual of {token}\n\nThe crane is yellow\n"))?;
+        into.routes.push(format!("/v1/documents/{token}?namespace={namespace}"));
         send(server, "POST", "/v1/vocab", &json!({"namespace": namespace, "terms": [{"term": token}]}))?;
         into.terms.push(token.clone());
         let media = send(server, "POST", &format!("/v1/media?namespace={namespace}"), &json!(token))?;

@@ -2,14 +2,15 @@
 //!
 //! An acknowledged write is stored exactly once. A write that was sent but not answered is stored once or not at all,
 //! never in part. After an acknowledged deletion of a namespace nothing of it can be read, also after a namespace of
-//! the same name is created. After a deletion that was not answered, all of the namespace exists or nothing.
+//! the same name is created. After a deletion that was not answered, all of the namespace exists or nothing. Text of an
+//! acknowledged erasure cannot be read and is in no object of the history.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{Campaign, IMPORTED, PUSHED, namespaces};
+use super::{Campaign, ERASED, IMPORTED, PUSHED, namespaces};
 use crate::support::{Answer, Server, git, repository};
 
 /// A possible state of a memory's path.
@@ -84,6 +85,8 @@ pub(super) struct Generation {
     /// Signed URLs, created by a server that has been killed.
     pub(super) urls: Vec<String>,
     pub(super) conversations: Vec<String>,
+    /// Routes of documents and of kept conversations.
+    pub(super) routes: Vec<String>,
 }
 
 /// Whether a generation of a namespace was deleted.
@@ -160,11 +163,32 @@ pub(super) enum RecordedWrite {
         amount: i64,
         is_paid: bool,
     },
+    /// A document: the tokens of all its versions, and the tokens that its passages may have, in order. A deleted
+    /// document has none.
+    Document {
+        namespace: String,
+        id: String,
+        tokens: BTreeSet<String>,
+        possible: Vec<Vec<String>>,
+    },
+    /// A kept conversation, which has a memory: whether it may be kept. Its session is the token.
+    Source {
+        namespace: String,
+        id: String,
+        token: String,
+        possible: Vec<bool>,
+    },
+    /// Text in the namespace [`ERASED`] with the route of what contains it: whether it may be stored.
+    Erased {
+        token: String,
+        route: String,
+        possible: Vec<bool>,
+    },
 }
 
 impl RecordedWrite {
     /// Names of the kinds. Every run must contain each of them.
-    pub(super) const KINDS: [&'static str; 12] = [
+    pub(super) const KINDS: [&'static str; 15] = [
         "memory",
         "file",
         "term",
@@ -177,6 +201,9 @@ impl RecordedWrite {
         "namespace",
         "key",
         "recharge",
+        "document",
+        "source",
+        "erasure",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -193,6 +220,9 @@ impl RecordedWrite {
             Self::Generation { .. } => "namespace",
             Self::Key { .. } => "key",
             Self::Recharge { .. } => "recharge",
+            Self::Document { .. } => "document",
+            Self::Source { .. } => "source",
+            Self::Erased { .. } => "erasure",
         }
     }
 }
@@ -220,6 +250,38 @@ fn read(server: &Server, namespace: &str, path: &str) -> Answer {
 
 fn knows_term(server: &Server, namespace: &str, term: &str) -> bool {
     server.get(&format!("/v1/vocab?namespace={namespace}&word={term}")).body["found"] == true
+}
+
+/// Returns the tokens of a document's passages, in order; none if the document does not exist.
+fn read_document(server: &Server, namespace: &str, id: &str, tokens: &BTreeSet<String>) -> Vec<String> {
+    let document = server.get(&format!("/v1/documents/{id}?namespace={namespace}"));
+    let mut found = Vec::new();
+    if document.status == 404 {
+        return found;
+    }
+    for passage in document.body["memories"].as_array().expect("passages") {
+        let passage = read(server, namespace, passage["path"].as_str().expect("a path"));
+        let content = passage.body["content"].as_str().expect("content");
+        found.extend(tokens.iter().filter(|token| content.contains(token.as_str())).cloned());
+    }
+    found
+}
+
+/// Checks that exactly the stored ones of a document's passages are found, each once.
+fn check_passages(server: &Server, namespace: &str, tokens: &BTreeSet<String>, stored: &[String]) {
+    for token in tokens {
+        let expected = usize::from(stored.contains(token));
+        assert_eq!(count_hits(server, namespace, token), expected, "{token} of a document with {stored:?}");
+    }
+}
+
+/// Returns whether a conversation is kept. A kept conversation must be listed once, another one not at all.
+fn is_listed_source(server: &Server, namespace: &str, id: &str, session: &str) -> bool {
+    let is_kept = server.get(&format!("/v1/sources/{id}?namespace={namespace}")).status == 200;
+    let listed = server.get(&format!("/v1/sources?namespace={namespace}&session_id={session}")).body;
+    let count = listed["sources"].as_array().map(Vec::len);
+    assert_eq!(count, Some(usize::from(is_kept)), "{id}: {listed}");
+    is_kept
 }
 
 impl Campaign {
@@ -288,17 +350,38 @@ impl Campaign {
                 }
             }
             RecordedWrite::Key { id, key, can_work } => {
-                let status = server.call_as(key, "GET", "/v1/whoami", None).status;
-                assert!(matches!(status, 200 | 403), "{write:?}: {status}");
-                assert!(can_work.contains(&(status == 200)), "{write:?}: {status}");
-                let keys = server.call_as(&self.session, "GET", "/v1/keys", None).body["keys"].clone();
-                let mut records = keys.as_array().expect("keys").iter();
-                let record = records.find(|record| record["id"] == id.as_str()).expect("the key is listed");
-                assert_eq!(record["revoked"], status == 403, "{write:?}");
+                let can_call = self.can_call(server, id, key);
+                assert!(can_work.contains(&can_call), "{write:?}: {can_call}");
+            }
+            RecordedWrite::Document { namespace, id, tokens, possible } => {
+                let found = read_document(server, namespace, id, tokens);
+                assert!(possible.contains(&found), "{write:?} has {found:?}");
+                check_passages(server, namespace, tokens, &found);
+            }
+            RecordedWrite::Source { namespace, id, token, possible } => {
+                let is_kept = is_listed_source(server, namespace, id, token);
+                assert!(possible.contains(&is_kept), "{write:?}: {is_kept}");
+                assert_eq!(count_hits(server, namespace, token), 1, "{write:?}");
+            }
+            RecordedWrite::Erased { token, route, possible } => {
+                let is_stored = server.get(route).status == 200;
+                assert!(possible.contains(&is_stored), "{write:?}: {is_stored}");
+                assert_eq!(count_hits(server, ERASED, token), usize::from(is_stored), "{write:?}");
             }
             // Checked in `verify` or in `check_wallet`.
             RecordedWrite::Message { .. } | RecordedWrite::Generation { .. } | RecordedWrite::Recharge { .. } => {}
         }
+    }
+
+    /// Returns whether a key is accepted, and checks that the list of keys agrees.
+    fn can_call(&self, server: &Server, id: &str, key: &str) -> bool {
+        let status = server.call_as(key, "GET", "/v1/whoami", None).status;
+        assert!(matches!(status, 200 | 403), "{id}: {status}");
+        let keys = server.call_as(&self.session, "GET", "/v1/keys", None).body["keys"].clone();
+        let mut records = keys.as_array().expect("keys").iter();
+        let record = records.find(|record| record["id"] == id).expect("the key is listed");
+        assert_eq!(record["revoked"], status == 403, "{id}");
+        status == 200
     }
 
     fn check_media(&self, server: &Server, id: &str, bytes: &str) {
@@ -326,6 +409,9 @@ impl Campaign {
         for id in &generation.conversations {
             assert_eq!(server.get(&format!("/v1/conversations/{id}")).status, 200, "{namespace}: {id}");
         }
+        for route in &generation.routes {
+            assert_eq!(server.get(route).status, 200, "{route}");
+        }
     }
 
     /// Checks that nothing of a generation can be read.
@@ -351,6 +437,9 @@ impl Campaign {
         for id in &generation.conversations {
             assert_eq!(server.get(&format!("/v1/conversations/{id}")).status, 404, "{namespace}: {id} came back");
         }
+        for route in &generation.routes {
+            assert_eq!(server.get(route).status, 404, "{route} came back");
+        }
     }
 
     /// Checks that the balance is exactly the paid recharges minus the used units.
@@ -372,6 +461,19 @@ impl Campaign {
             expected -= rate * usage["used"][meter].as_i64().expect("a count");
         }
         assert_eq!(billing["balance_paise"].as_i64(), Some(expected), "{billing} {usage}");
+    }
+
+    /// Checks that no object of the repository contains the text of an acknowledged erasure.
+    pub(super) fn check_erased_history(&self) {
+        let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch"];
+        let objects = git(&repository(&self.data, ERASED), &all);
+        for write in &self.log.recorded {
+            if let RecordedWrite::Erased { token, possible, .. } = write
+                && !possible.contains(&true)
+            {
+                assert!(!objects.contains(token.as_str()), "{write:?} is in the repository");
+            }
+        }
     }
 
     /// Checks that the history contains every commit whose push succeeded.
