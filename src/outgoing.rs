@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, RequestBuilder, Response};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -60,11 +60,23 @@ impl CallError {
     }
 }
 
+/// The header that carries the key of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    /// `Authorization: Token KEY`.
+    Token,
+    /// `X-API-Key: KEY`.
+    ApiKey,
+}
+
 /// A client of one service.
 pub struct Caller {
     client: Client,
     url: String,
     key: Zeroizing<String>,
+    key_header: KeyHeader,
     /// Maximum number of attempts per call.
     attempts_max: u32,
     /// Time limit of one attempt.
@@ -74,7 +86,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns a client of the service at a URL. `key` is sent as bearer token, unless it is empty.
+    /// Returns a client of the service at a URL. `key` is sent as bearer token, unless it is empty;
+    /// [`Self::with_key_header`] selects another header.
     pub fn new(
         url: &str,
         key: &str,
@@ -88,7 +101,21 @@ impl Caller {
             Client::builder().http1_only().timeout(attempt_timeout).redirect(reqwest::redirect::Policy::none());
         let url = url.trim_end_matches('/').to_owned();
         let client = client.tcp_nodelay(true).build()?;
-        Ok(Self { client, url, key: key.to_owned().into(), attempts_max, attempt_timeout, response_bytes_max })
+        Ok(Self {
+            client,
+            url,
+            key: key.to_owned().into(),
+            key_header: KeyHeader::Bearer,
+            attempts_max,
+            attempt_timeout,
+            response_bytes_max,
+        })
+    }
+
+    /// Returns the client with another header for its key.
+    #[must_use]
+    pub fn with_key_header(self, key_header: KeyHeader) -> Self {
+        Self { key_header, ..self }
     }
 
     /// Returns the URL of the service.
@@ -96,8 +123,18 @@ impl Caller {
         &self.url
     }
 
+    /// Gets a path and parses the JSON response, with retries until the deadline.
+    pub fn get<T: DeserializeOwned>(&self, path: &str, until: Instant) -> Result<T, CallError> {
+        self.call(path, None, until)
+    }
+
     /// Posts JSON and parses the JSON response, with retries until the deadline.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &Value, until: Instant) -> Result<T, CallError> {
+        self.call(path, Some(body), until)
+    }
+
+    /// Calls a path, with retries until the deadline: `POST` with a body, `GET` without one.
+    fn call<T: DeserializeOwned>(&self, path: &str, body: Option<&Value>, until: Instant) -> Result<T, CallError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -105,8 +142,12 @@ impl Caller {
             if left < ATTEMPT_TIME_MIN {
                 return Err(CallError::unreachable(format!("{path}: the deadline has passed")));
             }
-            let request = self.client.post(format!("{}{path}", self.url)).timeout(left.min(self.attempt_timeout));
-            let error = match self.attempt(path, request.json(body)) {
+            let url = format!("{}{path}", self.url);
+            let request = match body {
+                Some(body) => self.client.post(url).json(body),
+                None => self.client.get(url),
+            };
+            let error = match self.attempt(path, request.timeout(left.min(self.attempt_timeout))) {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
@@ -128,8 +169,7 @@ impl Caller {
     }
 
     fn attempt<T: DeserializeOwned>(&self, path: &str, request: RequestBuilder) -> Result<T, CallError> {
-        let request = if self.key.is_empty() { request } else { request.bearer_auth(self.key.as_str()) };
-        let response = match request.send() {
+        let response = match self.with_key(request).send() {
             Ok(response) => response,
             Err(error) => return Err(self.lost(path, &causes(error))),
         };
@@ -156,6 +196,19 @@ impl Caller {
             return Err(CallError::Unavailable { message, status: Some(status), retry_after });
         }
         Err(CallError::Refused { status, message })
+    }
+
+    /// Adds the key to a request, unless the key is empty.
+    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
+        let key = self.key.as_str();
+        if key.is_empty() {
+            return request;
+        }
+        match self.key_header {
+            KeyHeader::Bearer => request.bearer_auth(key),
+            KeyHeader::Token => request.header(AUTHORIZATION, format!("Token {key}")),
+            KeyHeader::ApiKey => request.header("x-api-key", key),
+        }
     }
 
     /// Returns the error for an attempt without a complete response.

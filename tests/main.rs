@@ -79,6 +79,8 @@ mod log_privacy;
 mod machine;
 /// Uploaded files: large ones, and those on disk.
 mod media;
+/// Imports from a running mem0 server.
+mod mem0_server;
 /// Conversations to remember: their repository and order, large bodies, dead letters.
 mod memories;
 /// Metadata on writes, and filters by it.

@@ -44,7 +44,7 @@ Formats:
   jsonl      .jsonl file; each line is a body of POST /v1/memories
   chatgpt    conversations.json of ChatGPT, or the unpacked folder of its export
   claude     conversations.json of Claude, or the unpacked folder of its export
-  mem0       Memories of mem0 as JSON
+  mem0       Memories of mem0 as JSON, or the URL of a mem0 server
   zep        Facts, messages and episodes of Zep or Graphiti as JSON
   hindsight  Memories of a Hindsight bank as JSON
   letta      Memory repository of a Letta agent";
@@ -174,7 +174,13 @@ pub(super) enum CliCommand {
     ///
     /// All files are checked first: if one is invalid, nothing is imported. Repeating an import adds only what is new.
     ///
+    /// From the URL of a mem0 server, fetches the memories of the users that --user names. Each user needs a separate
+    /// namespace: --namespace for one user, --user USER=NAMESPACE for several. If the server requires an API key, set
+    /// MEM0_API_KEY in the environment.
+    ///
     /// Example: cuebase import --dry-run conversations.json --namespace chats
+    ///
+    /// Example: cuebase import http://localhost:8888 --user alice --namespace alice
     #[command(after_help = IMPORT_FORMATS)]
     Import(transfer::ImportOptions),
     /// Extract memories again from the kept conversations, with the current models

@@ -16,6 +16,7 @@ mod health;
 mod hook;
 mod install;
 mod mcp;
+mod mem0_source;
 mod migrate;
 mod models;
 mod nodes;

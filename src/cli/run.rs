@@ -149,7 +149,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Migrate(command) => migrate::migrate(&config, &command),
         CliCommand::Doctor(options) => backup::doctor(&config, &options),
         CliCommand::Export(options) => transfer::export(&config, options),
-        CliCommand::Import(options) => transfer::import(&config, options),
+        CliCommand::Import(options) => transfer::import(&config, &options),
         CliCommand::Reextract(options) => transfer::reextract(&config, options),
         CliCommand::Erase(options) => erase::erase(&config, options),
         CliCommand::Config => print_config(&config),

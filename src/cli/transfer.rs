@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
+use cuebase_storage::NamespaceName;
+
 use super::account::AccountOption;
 use super::data_directory::Init;
+use super::mem0_source::{self, FetchedMemories, UserOption};
 use super::progress::run_with_bar;
 use crate::config::Config;
 use crate::control::Command;
@@ -47,9 +51,19 @@ pub(super) struct ImportOptions {
     /// Also import messages that were imported before
     #[arg(long)]
     again: bool,
-    /// Files and folders to import
+    /// User of the mem0 server whose memories are imported; can be repeated
+    #[arg(long = "user", value_name = "USER[=NAMESPACE]", value_parser = mem0_source::parse_user)]
+    users: Vec<UserOption>,
+    /// Files and folders to import, or the URL of a mem0 server
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+}
+
+impl ImportOptions {
+    /// Returns the options that the import itself takes.
+    fn import(&self) -> import::Options {
+        import::Options { format: self.format, dry_run: self.dry_run, again: self.again }
+    }
 }
 
 /// Options of `cuebase reextract`.
@@ -127,20 +141,73 @@ pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<
     Ok(())
 }
 
-/// Imports files one after the other and prints the result of each.
-pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<()> {
-    let ImportOptions { account, namespace, format, dry_run, again, files, .. } = options;
-    for file in files {
-        let from = std::path::absolute(&file)?;
-        let options = import::Options { format, dry_run, again };
-        let (account, namespace) = (account.id()?, parse_name(&namespace)?);
-        let report: import::ImportReport = run_with_bar(config, Command::Import { account, namespace, from, options })?;
-        println!("{}: {}", file.display(), summary(&report));
-        for warning in &report.warnings {
-            eprintln!("{}: warning: {warning}", file.display());
+/// Imports files and memories of mem0 servers, one after the other, and prints the result of each.
+pub(super) fn import(config: &Config, options: &ImportOptions) -> anyhow::Result<()> {
+    let namespace = parse_name(&options.namespace)?;
+    let has_server = options.files.iter().any(|file| mem0_source::url(file).is_some());
+    ensure!(
+        has_server || options.users.is_empty(),
+        "--user selects memories of a mem0 server: name its URL, such as http://localhost:8888"
+    );
+    for file in &options.files {
+        match mem0_source::url(file) {
+            Some(url) => import_from_server(config, options, &namespace, url)?,
+            None => import_file(config, options, &namespace, file)?,
         }
     }
     Ok(())
+}
+
+fn import_file(config: &Config, options: &ImportOptions, namespace: &NamespaceName, file: &Path) -> anyhow::Result<()> {
+    let command = Command::Import {
+        account: options.account.id()?,
+        namespace: namespace.clone(),
+        from: std::path::absolute(file)?,
+        options: options.import(),
+    };
+    let report: import::ImportReport = run_with_bar(config, command)?;
+    let source = file.display().to_string();
+    println!("{source}: {}", summary(&report));
+    print_warnings(&source, &report.warnings);
+    Ok(())
+}
+
+/// Imports the memories of each user. All are fetched before those of the first user are imported.
+fn import_from_server(
+    config: &Config,
+    options: &ImportOptions,
+    namespace: &NamespaceName,
+    url: &str,
+) -> anyhow::Result<()> {
+    ensure!(
+        matches!(options.format, None | Some(ImportFormat::Mem0)),
+        "memories are fetched from servers of mem0 only: leave out --format for a URL"
+    );
+    for FetchedMemories { source, namespace, memories } in mem0_source::fetch(url, &options.users, namespace)? {
+        if memories.count == 0 {
+            println!("{source}: {}: nothing new", ImportFormat::Mem0.name());
+            print_warnings(&source, &memories.warnings);
+            continue;
+        }
+        let command = Command::ImportMem0 {
+            account: options.account.id()?,
+            namespace,
+            source: source.clone(),
+            memories: memories.export,
+            options: options.import(),
+        };
+        let report: import::ImportReport = run_with_bar(config, command)?;
+        println!("{source}: {}", summary(&report));
+        print_warnings(&source, &memories.warnings);
+        print_warnings(&source, &report.warnings);
+    }
+    Ok(())
+}
+
+fn print_warnings(source: &str, warnings: &[String]) {
+    for warning in warnings {
+        eprintln!("{source}: warning: {warning}");
+    }
 }
 
 /// Extracts memories again and prints the number of conversations.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cuebase_storage::records::ErasureSelection;
 use cuebase_storage::{AccountId, NamespaceName};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::accounts::NewKey;
 use crate::maintenance::export::Format;
@@ -125,6 +126,19 @@ pub enum Command {
         #[serde(default)]
         options: import::Options,
     },
+    /// Imports memories that were fetched from a mem0 server into a namespace, which is created if it does not exist.
+    ImportMem0 {
+        /// The account id.
+        account: AccountId,
+        /// The name of the namespace.
+        namespace: NamespaceName,
+        /// What errors call the memories: their server and user.
+        source: String,
+        /// The memories, as an export of mem0.
+        memories: Value,
+        /// The options of the import.
+        options: import::Options,
+    },
     /// Extracts memories again from the stored conversations of a namespace.
     Reextract {
         /// The account id.
@@ -156,7 +170,8 @@ pub enum Command {
 
 impl Command {
     /// Returns whether the node that owns the namespace of the command can run it for another one. It cannot if the
-    /// command reads or writes files, which are on the machine of its caller.
+    /// command reads or writes files, which are on the machine of its caller, or if it carries more bytes
+    /// than a question between nodes should have.
     pub(super) fn can_run_elsewhere(&self) -> bool {
         match self {
             Self::DeleteNamespace { .. }
@@ -180,6 +195,7 @@ impl Command {
             | Self::Doctor { .. }
             | Self::Export { .. }
             | Self::Import { .. }
+            | Self::ImportMem0 { .. }
             | Self::ListAccounts
             | Self::SuspendAccount { .. } => false,
         }

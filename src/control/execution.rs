@@ -142,6 +142,10 @@ impl CommandRunner<'_> {
                 Ok(json!(export::export(app, &account, &namespace, format, &to, self.report)?))
             }
             Command::Import { account, namespace, from, options } => self.import(&account, &namespace, &from, options),
+            Command::ImportMem0 { account, namespace, source, memories, options } => {
+                self.start_jobs()?;
+                Ok(json!(import::import_mem0(app, &account, &namespace, &source, memories, options, self.report)?))
+            }
             Command::Reextract { account, namespace, session } => {
                 self.reextract(&account, &namespace, session.as_deref())
             }

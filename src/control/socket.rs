@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,8 +25,8 @@ use crate::file_errors::explained;
 use crate::maintenance::Progress;
 
 const SOCKET: &str = "control.sock";
-/// Bytes of a command, at most.
-const COMMAND_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a command, at most. An import of fetched memories carries all of them.
+const COMMAND_BYTES_MAX: u64 = 64 << 20;
 /// The longest path that is used as the address of the socket.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
 
@@ -84,6 +84,12 @@ pub fn ask_running(config: &Config, command: &Command) -> anyhow::Result<Option<
 fn ask(mut stream: UnixStream, command: &Command, show: &dyn Fn(Progress)) -> anyhow::Result<Value> {
     let mut line = serde_json::to_string(command)?;
     line.push('\n');
+    ensure!(
+        line.len() as u64 <= COMMAND_BYTES_MAX,
+        "the command has {} bytes, and a running server accepts {COMMAND_BYTES_MAX}: import less at once, or stop the \
+         server first",
+        line.len()
+    );
     stream.write_all(line.as_bytes()).context("cannot send the command to the running server")?;
     for line in BufReader::new(stream).lines() {
         let line = line.context("the running server did not answer")?;

@@ -1,5 +1,5 @@
-//! A small HTTP server with scripted responses, which imitates a payment provider, an identity issuer or a model
-//! provider.
+//! A small HTTP server with scripted responses, which imitates a payment provider, an identity issuer, a model
+//! provider or another memory service.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,6 +12,8 @@ pub(crate) struct FakeRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) authorization: String,
+    /// The header `X-API-Key`.
+    pub(crate) api_key: String,
     pub(crate) body: Value,
 }
 
@@ -76,7 +78,7 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<FakeRequest> {
     }
     let mut parts = line.split_whitespace();
     let (method, path) = (parts.next()?.to_owned(), parts.next()?.to_owned());
-    let (mut length, mut authorization) = (0, String::new());
+    let (mut length, mut authorization, mut api_key) = (0, String::new(), String::new());
     loop {
         let mut header = String::new();
         reader.read_line(&mut header).ok()?;
@@ -84,10 +86,12 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<FakeRequest> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().ok()?,
             "authorization" => value.trim().clone_into(&mut authorization),
+            "x-api-key" => value.trim().clone_into(&mut api_key),
             _ => {}
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(FakeRequest { method, path, authorization, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    Some(FakeRequest { method, path, authorization, api_key, body })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod disk;
 pub(crate) mod fake;
+pub(crate) mod mem0;
 pub(crate) mod nodes;
 pub(crate) mod pdf;
 pub(crate) mod provider;

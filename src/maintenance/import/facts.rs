@@ -1,7 +1,8 @@
 //! Facts of other products: the path and the front matter that a fact gets, and the check of all facts of an export.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredSource, Tier};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,6 +20,8 @@ use crate::secrets::fingerprint;
 const HASH_CHARS: usize = 16;
 /// Characters of a value that an error repeats.
 const SHOWN_CHARS_MAX: usize = 64;
+/// Owners that a warning names.
+const OWNERS_NAMED_MAX: usize = 5;
 
 /// The place of a fact in the namespace.
 ///
@@ -135,6 +138,34 @@ fn tag(text: &str) -> String {
     tag.trim_end_matches('-').to_owned()
 }
 
+/// Returns the owner of an entry of an export, if a field names one.
+pub(super) fn owner(entry: &Value, field: &str) -> Option<String> {
+    let owner = entry.get(field)?.as_str()?;
+    if owner.trim().is_empty() { None } else { Some(owner.to_owned()) }
+}
+
+/// Returns a warning if an export has facts of several owners: everyone who reads the namespace reads the facts of all.
+/// `what` is the plural of the kind of owner.
+pub(super) fn mixed_owners(owners: &BTreeSet<String>, what: &str, namespace: &NamespaceName) -> Option<String> {
+    if owners.len() < 2 {
+        return None;
+    }
+    let mut named = Vec::new();
+    for owner in owners.iter().take(OWNERS_NAMED_MAX) {
+        let shown: String = owner.chars().take(SHOWN_CHARS_MAX).collect();
+        named.push(format!("{shown:?}"));
+    }
+    if owners.len() > OWNERS_NAMED_MAX {
+        named.push(format!("and {} more", owners.len() - OWNERS_NAMED_MAX));
+    }
+    Some(format!(
+        "the file mixes {} {what} in the namespace {namespace}: {}. To separate them, export a file for each, and import \
+         each file into its own --namespace",
+        owners.len(),
+        named.join(", ")
+    ))
+}
+
 /// Checks facts like any other file, and adds what is wrong to the problems. Of two facts with the same path the last
 /// one counts.
 pub(super) fn check(facts: Vec<(String, MemoryFile)>, problems: &mut Vec<String>) -> Vec<(String, Content)> {
@@ -187,6 +218,16 @@ mod tests {
         assert_eq!((front.valid_from, front.valid_until.is_some()), (None, true));
         set_validity(&mut front, time("2026-03-01"), None);
         assert!(front.valid_from.is_some() && front.valid_until.is_none());
+    }
+
+    #[test]
+    fn several_owners_of_an_export_are_named() {
+        let namespace = NamespaceName::new("notes").expect("a name");
+        let owners = |count: u32| (0..count).map(|number| format!("user{number}")).collect::<BTreeSet<String>>();
+        assert_eq!(mixed_owners(&owners(1), "users", &namespace), None);
+        let warning = mixed_owners(&owners(7), "users", &namespace).expect("a warning");
+        assert!(warning.contains("7 users in the namespace notes: \"user0\""), "{warning}");
+        assert!(warning.contains("and 2 more") && !warning.contains("user5"), "{warning}");
     }
 
     #[test]

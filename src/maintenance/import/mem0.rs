@@ -3,6 +3,9 @@
 //! The formats are those of mem0 2.2: `{"results": […]}` of `Memory.get_all` and of `GET /memories` of the self-hosted
 //! server, the pages `{"count", "next", "previous", "results"}` of `POST /v3/memories/` of the platform, and
 //! `{"memories": […]}` or a plain array of earlier versions. A file may have several pages one after the other.
+//! The module `mem0_server` fetches memories from a running server.
+
+use std::collections::BTreeSet;
 
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredPrecision, OccurredSource, Tier};
 use jiff::{SignedDuration, Timestamp};
@@ -14,6 +17,8 @@ use super::facts::{self, FactPlace};
 use super::{files, json_file};
 use crate::error::Result;
 
+/// The fields of an object that contain the memories.
+pub(super) const LISTS: [&str; 2] = ["results", "memories"];
 /// Lengths at which lists of mem0 end by default: 20 in version 2, 100 before. The self-hosted server returns at most
 /// 1,000.
 const DEFAULT_LENGTHS: [u64; 3] = [20, 100, 1000];
@@ -48,7 +53,13 @@ struct Fact {
 
 pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     let values = json_file::read(import.from).map_err(|reason| import.invalid(&reason))?;
+    import_values(import, values)
+}
+
+/// Imports the lists of a file, or a list that was fetched.
+pub(super) fn import_values(import: &Import<'_>, values: Vec<Value>) -> Result<ImportReport> {
     let mut content = read(values);
+    content.warnings.extend(facts::mixed_owners(&content.users, "users", import.name));
     let checked = facts::check(content.files, &mut content.problems);
     import.ensure_no_problems(&content.problems)?;
     let written = files::write(import, &checked)?;
@@ -60,6 +71,8 @@ pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
 struct Mem0Content {
     /// Files by path.
     files: Vec<(String, MemoryFile)>,
+    /// The users that the memories belong to.
+    users: BTreeSet<String>,
     /// Number of memories without text.
     empty: u64,
     problems: Vec<String>,
@@ -72,7 +85,7 @@ fn read(values: Vec<Value>) -> Mem0Content {
     // The number of memories that the service has, if a page says so.
     let mut all: Option<u64> = None;
     for value in values {
-        let Some(page) = json_file::page(value, &["results", "memories"]) else {
+        let Some(page) = json_file::page(value, &LISTS) else {
             let form = "an array, or an object with the array `results` or `memories`";
             content.problems.push(format!("no list of memories: expected {form}"));
             continue;
@@ -96,7 +109,10 @@ fn read(values: Vec<Value>) -> Mem0Content {
 impl Mem0Content {
     fn add(&mut self, number: u64, entry: &Value) {
         match read_fact(entry) {
-            Ok(Some(file)) => self.files.push(file),
+            Ok(Some(file)) => {
+                self.users.extend(facts::owner(entry, "user_id"));
+                self.files.push(file);
+            }
             Ok(None) => self.empty += 1,
             Err(error) => self.problems.push(format!("memory {number}: {error}")),
         }
@@ -210,6 +226,13 @@ mod tests {
         assert_eq!(path, "facts/ida/2026-05/mem0-bc449944-4499-4ae2-b793-0855cd0d993c.md");
         assert_eq!(json!(file.front.metadata), json!({"agent_id": "planner", "run_id": "r1"}));
         assert_eq!(file.front.valid_until.expect("an end").to_string(), "2026-06-01T00:00:00Z");
+    }
+
+    #[test]
+    fn the_users_of_a_list_are_collected() {
+        let fact = |user: Value| json!({"id": "1", "memory": "x", "user_id": user});
+        let content = read(vec![json!([fact(json!("ida")), fact(json!("joe")), fact(json!(" ")), fact(Value::Null)])]);
+        assert_eq!(content.users, BTreeSet::from(["ida".to_owned(), "joe".to_owned()]));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! memories, [`documents`] stores files as documents, and [`conversations`] queues conversations. [`context`] holds what all of them use.
 //!
 //! Exports of other services are read by [`archives`] (ChatGPT, Claude), [`mem0`], [`zep`] with [`zep_messages`] (Zep,
-//! Graphiti) and [`hindsight`]; [`json_file`] and [`facts`] hold what these share. Markdown of other programs is read
+//! Graphiti) and [`hindsight`]; [`json_file`] and [`facts`] hold what these share. [`mem0_server`] fetches memories from
+//! a running server of mem0. Markdown of other programs is read
 //! by [`notes`] with [`vault`] (Letta, any folder of notes) and by [`rules`] with [`rule_files`] (Claude Code, Cursor);
 //! [`prose`] finds tags, links and names of files in it.
 //!
@@ -23,6 +24,7 @@ mod hindsight;
 mod json_file;
 mod listing;
 mod mem0;
+pub mod mem0_server;
 mod notes;
 mod prose;
 mod rule_files;
@@ -33,4 +35,4 @@ mod zep;
 mod zep_messages;
 
 pub use self::context::{ImportReport, Options};
-pub use self::run::import;
+pub use self::run::{import, import_mem0};

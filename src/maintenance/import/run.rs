@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cuebase_storage::{AccountId, NamespaceName};
+use serde_json::Value;
 
 use super::context::{Import, ImportReport, Options, invalid_import};
 use super::format::{self, Format};
@@ -40,4 +41,20 @@ pub fn import(
         Format::Claude => conversations::import_archive(&import, archives::read_claude),
     }?;
     Ok(ImportReport { format: format.name().to_owned(), tried: options.dry_run, ..report })
+}
+
+/// Imports memories that were fetched from a mem0 server into a namespace, which is created if it does not exist.
+/// `source` is what errors call them.
+pub fn import_mem0(
+    app: &App,
+    account: &AccountId,
+    name: &NamespaceName,
+    source: &str,
+    memories: Value,
+    options: Options,
+    on_progress: &dyn Fn(Progress),
+) -> Result<ImportReport> {
+    let import = Import { app, account, name, from: Path::new(source), options, on_progress };
+    let report = mem0::import_values(&import, vec![memories])?;
+    Ok(ImportReport { format: Format::Mem0.name().to_owned(), tried: options.dry_run, ..report })
 }

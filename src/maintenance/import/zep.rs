@@ -5,7 +5,7 @@
 //! `facts`, `nodes`, `episodes` and `messages`, as the results of a search have them. A file may have several values
 //! one after the other. [`zep_messages`](super::zep_messages) reads messages and episodes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredSource, Tier};
 use serde::Deserialize;
@@ -86,6 +86,8 @@ pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     report.other = export.empty + threads.skipped;
     report.warnings = export.warnings;
     report.warnings.extend(threads.warnings);
+    report.warnings.extend(facts::mixed_owners(&export.groups, "groups", import.name));
+    report.warnings.extend(facts::mixed_owners(&export.users, "users", import.name));
     Ok(report)
 }
 
@@ -96,6 +98,10 @@ struct Export {
     /// Names of nodes by uuid.
     names: HashMap<String, String>,
     threads: Threads,
+    /// The parts of the graph that the entries belong to, in Graphiti.
+    groups: BTreeSet<String>,
+    /// The users that the threads belong to.
+    users: BTreeSet<String>,
     /// Number of facts without text.
     empty: u64,
     problems: Vec<String>,
@@ -114,6 +120,7 @@ fn read(values: Vec<Value>) -> Export {
         for page in pages {
             has_more = page.fields.get("next_cursor").is_some_and(|cursor| !cursor.is_null());
             export.threads.begin_page(&page.fields);
+            export.users.extend(user_of(&page.fields));
             for entry in &page.entries {
                 if let Err(error) = export.add(entry) {
                     export.problems.push(format!("entry {number}: {error}"));
@@ -126,6 +133,12 @@ fn read(values: Vec<Value>) -> Export {
         export.warnings.push("the last page has a next_cursor: append the next pages to the file".into());
     }
     export
+}
+
+/// Returns the user that a page of messages belongs to.
+fn user_of(fields: &Map<String, Value>) -> Option<String> {
+    let user = fields.get("user_id")?.as_str()?;
+    Some(user.to_owned())
 }
 
 /// Returns the lists of a value, each with the other fields of its object.
@@ -154,6 +167,7 @@ fn lists_of(value: Value) -> Vec<Page> {
 impl Export {
     /// Adds an entry. Its fields tell what it is.
     fn add(&mut self, entry: &Value) -> Result<(), String> {
+        self.groups.extend(facts::owner(entry, "group_id"));
         if entry.get("fact").is_some() {
             let edge: Edge = json_file::decode(entry)?;
             if edge.fact.as_deref().unwrap_or_default().trim().is_empty() {
