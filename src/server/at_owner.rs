@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::NamespaceKey;
-use hyper::Method;
+use hyper::{Method, StatusCode};
 
 use super::body::ReceivedBody;
 use super::forwarding::{ForwardError, ForwardedRequest, misdirected, owner_unreachable};
@@ -16,6 +16,7 @@ use super::reply_memory::HeldReply;
 use super::requests::{Answered, Arrival, Failure, MatchedRequest, RequestHandler};
 use crate::api::routes::{Executor, Route};
 use crate::api::{Reply, ReplyBody, error};
+use crate::cluster::Reading;
 use crate::error::{Error, Result};
 
 /// How long a request waits for an owner that takes it: longer than it takes until others claim the namespaces of a node
@@ -38,11 +39,13 @@ impl RequestHandler {
             let reading = ownership.begin_reading();
             let namespace = match self.answer_here(request.again(), body).await {
                 Ok(reply) => {
-                    let checked = if is_read(request.route) { ownership.check_reading(reading) } else { Ok(()) };
-                    checked.map_err(|error| refuse(&request, &error))?;
+                    self.check_answer(&request, reply.status(), reading)?;
                     return Ok(Answered::Here(reply));
                 }
-                Err(Failure::Refused(reply)) => return Err(reply),
+                Err(Failure::Refused(reply)) => {
+                    self.check_answer(&request, reply.status, reading)?;
+                    return Err(reply);
+                }
                 Err(Failure::NotOwner(namespace)) => namespace,
             };
             // While the owner is not known, the handler need not run again.
@@ -78,6 +81,16 @@ impl RequestHandler {
                 tokio::time::sleep(OWNER_PAUSE).await;
             }
         }
+    }
+
+    /// Fails if an answer says what a namespace contains, and the session of this process ended while it was read: another
+    /// node may have changed it.
+    fn check_answer(&self, request: &MatchedRequest, status: StatusCode, reading: Reading) -> Result<(), Reply> {
+        if !depends_on_memories(request.route, status) {
+            return Ok(());
+        }
+        let checked = self.app.namespaces.ownership().check_reading(reading);
+        checked.map_err(|error| refuse(request, &error))
     }
 
     /// Claims a namespace, or fails with the address of its owner. Calls the database, so it runs on a blocking thread.
@@ -119,6 +132,41 @@ fn is_read(route: &Route) -> bool {
     route.method == Method::GET || matches!(route.executor, Executor::Retrieval | Executor::Retrieve)
 }
 
+/// Whether the answer of a route depends on what was read: an answer of a reading route, and a refusal because something
+/// does not exist or differs from what the client expects.
+fn depends_on_memories(route: &Route, status: StatusCode) -> bool {
+    let is_refused_by_content = matches!(status, StatusCode::NOT_FOUND | StatusCode::CONFLICT);
+    is_refused_by_content || (is_read(route) && status.is_success())
+}
+
 fn refuse(request: &MatchedRequest, error: &Error) -> Reply {
     error::reply(error, &request.error_format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::routes::ROUTES;
+
+    fn route(method: &Method, path: &str) -> &'static Route {
+        let found = ROUTES.iter().find(|route| route.method == *method && route.path == path);
+        found.expect("the route exists")
+    }
+
+    #[test]
+    fn an_answer_that_something_does_not_exist_depends_on_memories() {
+        let read = route(&Method::GET, "/v1/retrieve");
+        let write = route(&Method::POST, "/v1/memories");
+        for (route, status, depends) in [
+            (read, StatusCode::OK, true),
+            (read, StatusCode::NOT_FOUND, true),
+            (read, StatusCode::BAD_REQUEST, false),
+            (read, StatusCode::SERVICE_UNAVAILABLE, false),
+            (write, StatusCode::ACCEPTED, false),
+            (write, StatusCode::NOT_FOUND, true),
+            (write, StatusCode::CONFLICT, true),
+        ] {
+            assert_eq!(depends_on_memories(route, status), depends, "{} {status}", route.path);
+        }
+    }
 }

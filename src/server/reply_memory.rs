@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
 use parking_lot::Mutex;
 
 use super::body::MemoryBudget;
@@ -37,6 +37,11 @@ impl HeldReply {
     /// A file, with its memory and its slot among the files that are sent.
     pub(super) fn file(reply: Reply, memory: HeldSlots, slot: HeldSlots) -> Self {
         Self { reply, memory: Some(memory), file: Some(slot) }
+    }
+
+    /// Returns the status of the reply.
+    pub(super) fn status(&self) -> StatusCode {
+        self.reply.status
     }
 
     /// Returns the accepted write that the reply is about.

@@ -5,9 +5,9 @@ use std::io::{Cursor, Write};
 use cuebase::documents::error::DocumentError;
 use cuebase::documents::kind::DocumentKind;
 use cuebase::documents::read;
+use cuebase_storage::AccountId;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -196,7 +196,7 @@ fn documents_are_listed_in_pages() {
 fn a_document_has_at_most_8_mib_of_text() {
     let api = Api::open();
     let mut text = "x".repeat(TEXT_BYTES_MAX);
-    assert!(read(&DocumentKind::PlainText, "a.txt", text.as_bytes()).is_ok());
+    assert!(read(&DocumentKind::PlainText, "a.txt", text.as_bytes(), &AccountId::default()).is_ok());
     text.push('x');
     let request = format!("POST /v1/documents?filename=a.txt\ncontent-type: text/plain\n{text}");
     api.assert_refused(&request, 413, "payload_too_large");
@@ -210,7 +210,7 @@ fn a_document_has_at_most_10_000_passages() {
     for number in 0..PASSAGES_MAX {
         text.push_str(&format!("# Berth {number}\n\nIt is free.\n\n"));
     }
-    let passages = read(&DocumentKind::Markdown, "a.md", text.as_bytes()).expect("reads");
+    let passages = read(&DocumentKind::Markdown, "a.md", text.as_bytes(), &AccountId::default()).expect("reads");
     assert_eq!(passages.len(), PASSAGES_MAX);
     text.push_str("# One more berth\n\nIt is free.\n");
     let request = format!("POST /v1/documents?filename=a.md\ncontent-type: text/markdown\n{text}");
@@ -226,6 +226,6 @@ fn a_docx_that_unpacks_to_too_much_is_refused() {
     writer.write_all(&vec![b' '; PART_BYTES_MAX + 1]).expect("writes a part");
     let bytes = writer.finish().expect("ends the archive").into_inner();
     assert!(bytes.len() < PART_BYTES_MAX / 100, "{} bytes", bytes.len());
-    let refused = read(&DocumentKind::Docx, "a.docx", &bytes);
+    let refused = read(&DocumentKind::Docx, "a.docx", &bytes, &AccountId::default());
     assert!(matches!(refused, Err(DocumentError::TooMuchText)), "{refused:?}");
 }
