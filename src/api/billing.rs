@@ -1,5 +1,6 @@
 //! `/v1/usage` and `/v1/billing`: usage, the wallet, and payments.
 
+use cuebase_storage::AccountId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Number, Value};
@@ -109,6 +110,9 @@ pub fn notification(request: &RouteRequest) -> Result<Reply> {
         timestamp: request.header("webhook-timestamp"),
         signature: request.header("webhook-signature"),
     };
-    let processed = request.app.billing.notification(&headers, &request.body)?;
+    let billing = &request.app.billing;
+    let notification = billing.verify_notification(&headers, &request.body)?;
+    write_at_others(&request.app, &AccountId::default(), PeerTopic::WriteUsage)?;
+    let processed = billing.process_notification(&notification)?;
     Reply::ok(&NotificationView { received: true, processed })
 }

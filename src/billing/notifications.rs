@@ -17,6 +17,15 @@ use crate::webhook::{Signature, TOLERANCE_SECONDS};
 /// Maximum number of ended subscriptions remembered per account.
 const ENDED_MAX: usize = 16;
 
+/// A notification whose signature was verified.
+pub struct Notification {
+    /// The id of the notification at the provider.
+    id: String,
+    event: PaymentEvent,
+    /// Time of the event, milliseconds since the epoch.
+    at_ms: i64,
+}
+
 #[derive(Deserialize)]
 struct PaymentEvent {
     #[serde(rename = "type")]
@@ -68,13 +77,12 @@ impl EventData {
 }
 
 impl Billing {
-    /// Verifies and processes a notification, each id once. Returns false if it was processed before or changes
-    /// nothing.
+    /// Verifies the signature of a notification and reads it.
     ///
     /// # Errors
     ///
     /// `unauthenticated` if the signature is wrong, `invalid_body` if the body cannot be read.
-    pub fn notification(&self, headers: &Signature<'_>, body: &[u8]) -> Result<bool> {
+    pub fn verify_notification(&self, headers: &Signature<'_>, body: &[u8]) -> Result<Notification> {
         let now = self.clock.now();
         let Some(secret) = &self.webhook else { return Err(Error::Unauthenticated) };
         if !secret.verify(headers, body, now) {
@@ -83,16 +91,26 @@ impl Billing {
         let event: PaymentEvent = serde_json::from_slice(body).map_err(|error| {
             Error::invalid(ErrorCode::InvalidBody, format!("the notification cannot be read: {error}"))
         })?;
-        let at_ms = event.at_ms(headers, now);
+        Ok(Notification { id: headers.id.to_owned(), at_ms: event.at_ms(headers, now), event })
+    }
+
+    /// Processes a notification, each id once. Returns false if it was processed before or changes nothing. All units
+    /// that were used until now must have been written: those that are written later count under the new plan.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub fn process_notification(&self, notification: &Notification) -> Result<bool> {
+        let Notification { id, event, at_ms } = notification;
         loop {
-            if self.store.is_notification_processed(headers.id)? {
+            if self.store.is_notification_processed(id)? {
                 // Another call may still be syncing it, and the provider does not repeat what was confirmed.
                 self.store.sync()?;
                 return Ok(false);
             }
-            let Some(mut batch) = self.change_by_event(&event, at_ms)? else { return Ok(false) };
+            let Some(mut batch) = self.change_by_event(event, *at_ms)? else { return Ok(false) };
             // Fails if the same notification was processed since it was looked up.
-            batch.process_notification(headers.id, now.as_millisecond())?;
+            batch.process_notification(id, self.clock.now_ms())?;
             if was_committed(self.store.commit_synced(batch))? {
                 return Ok(true);
             }

@@ -35,7 +35,8 @@ impl Billing {
         let body = body.to_string().into_bytes();
         let timestamp = self.clock.now().as_second().to_string();
         let signature = secret.sign(id, &timestamp, &body);
-        self.notification(&Signature { id, timestamp: &timestamp, signature: &signature }, &body)
+        let headers = Signature { id, timestamp: &timestamp, signature: &signature };
+        self.process_notification(&self.verify_notification(&headers, &body)?)
     }
 }
 

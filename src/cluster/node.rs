@@ -122,6 +122,17 @@ impl Node {
         self.live.lock().clone()
     }
 
+    /// The addresses of the other nodes with a session, read for the call.
+    pub(super) fn read_peer_addresses(&self) -> Result<Vec<String>> {
+        let mut addresses = Vec::new();
+        for (_, record) in self.parts.store.nodes()? {
+            if record.address != self.address {
+                addresses.push(record.address);
+            }
+        }
+        Ok(addresses)
+    }
+
     /// This node's part of the limits of all nodes.
     pub(super) fn shares(&self) -> &Shares {
         &self.shares

@@ -159,6 +159,15 @@ impl Ownership {
         peers
     }
 
+    /// Returns the addresses of [`Self::peers`] as the records list them now, with nodes that joined since the last
+    /// observation.
+    pub fn read_peer_addresses(&self) -> Result<Vec<String>> {
+        match &self.mode {
+            Mode::Alone => Ok(Vec::new()),
+            Mode::Shared { node, .. } => node.read_peer_addresses(),
+        }
+    }
+
     /// Whether a node with an address has a session, as far as it was observed.
     pub fn is_live(&self, address: &str) -> bool {
         self.live_nodes().iter().any(|live| live.address == address)

@@ -313,8 +313,7 @@ impl PeerCalls for Questions {
     }
 
     fn others(&self) -> crate::error::Result<Vec<String>> {
-        let peers = self.forwarding.ownership().peers();
-        Ok(peers.into_iter().map(|peer| peer.address).collect())
+        self.forwarding.ownership().read_peer_addresses()
     }
 
     fn hold(&self, namespace: &NamespaceKey) -> crate::error::Result<()> {

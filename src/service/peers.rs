@@ -28,7 +28,7 @@ pub trait PeerCalls: Send + Sync {
     /// The node cannot be reached, does not answer in time, or refuses the call.
     fn call(&self, address: &str, question: Vec<u8>) -> Result<Vec<u8>>;
 
-    /// Returns the addresses of the other live nodes, in a fixed order.
+    /// Returns the addresses of the other live nodes, in a fixed order. A node that joined a moment ago is among them.
     ///
     /// # Errors
     ///
