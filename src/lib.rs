@@ -7,6 +7,7 @@
 //! Start reading at [`server::Server`], which shows the start and the stop of the process. The folders are layers:
 //! `ARCHITECTURE.md` has the table of allowed imports, and a test enforces it.
 
+pub mod account_slots;
 pub mod accounts;
 pub mod agents;
 mod allocator;

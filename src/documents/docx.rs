@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
 
+use cuebase_storage::AccountId;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use zip::ZipArchive;
@@ -14,14 +15,19 @@ use zip::result::ZipError;
 
 use super::blocks::{Block, Place, one_line};
 use super::error::DocumentError;
+use crate::account_slots::AccountSlots;
 
 /// Name of the kind in errors.
 const KIND: &str = "DOCX";
 /// Most bytes of an unpacked part. An archive may claim any size.
 const PART_BYTES_MAX: u64 = 64 << 20;
 
-/// Returns the blocks of a document.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Block>, DocumentError> {
+/// Files that are read at the same time. Two unpacked parts of one take up to 128 MiB, from a body of kilobytes.
+static SLOTS: AccountSlots = AccountSlots::new(2);
+
+/// Returns the blocks of a document of an account. Waits while the account's last one is read.
+pub(super) fn read(bytes: &[u8], account: &AccountId) -> Result<Vec<Block>, DocumentError> {
+    let _slot = SLOTS.wait(account);
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| DocumentError::malformed(KIND, error))?;
     let Some(document) = part(&mut archive, "word/document.xml")? else {
         return Err(DocumentError::malformed(KIND, "the archive has no word/document.xml"));
@@ -40,10 +46,16 @@ fn part(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Option<St
         Err(ZipError::FileNotFound) => return Ok(None),
         Err(error) => return Err(DocumentError::malformed(KIND, error)),
     };
-    let mut text = String::new();
-    match file.take(PART_BYTES_MAX + 1).read_to_string(&mut text) {
-        Ok(_) if text.len() as u64 > PART_BYTES_MAX => Err(DocumentError::TooMuchText),
-        Ok(_) => Ok(Some(text)),
+    let mut bytes = Vec::new();
+    if let Err(error) = file.take(PART_BYTES_MAX + 1).read_to_end(&mut bytes) {
+        return Err(DocumentError::malformed(KIND, format!("{name}: {error}")));
+    }
+    // Before the text is decoded: the end may be within a character.
+    if bytes.len() as u64 > PART_BYTES_MAX {
+        return Err(DocumentError::TooMuchText);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
         Err(error) => Err(DocumentError::malformed(KIND, format!("{name}: {error}"))),
     }
 }

@@ -25,8 +25,8 @@ use self::error::DocumentError;
 use self::kind::DocumentKind;
 use self::limits::{PASSAGES_MAX, TEXT_BYTES_MAX};
 
-/// Returns the passages of a file, at least one. `name` is the name of the file. Of each account, one PDF is read at a
-/// time.
+/// Returns the passages of a file, at least one. `name` is the name of the file. Of each account, one PDF and one DOCX are
+/// read at a time.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub fn read(
 ) -> Result<Vec<PassageDraft>, DocumentError> {
     let blocks = match kind {
         DocumentKind::Pdf => pdf::read(bytes, account)?,
-        DocumentKind::Docx => docx::read(bytes)?,
+        DocumentKind::Docx => docx::read(bytes, account)?,
         DocumentKind::Html => html::read(bytes)?,
         DocumentKind::Markdown => markdown::read(&text_encoding::decode(bytes)?),
         DocumentKind::PlainText => plain_text::read(&text_encoding::decode(bytes)?),

@@ -9,6 +9,7 @@ use cuebase_storage::records::{Meter, NamespaceRecord};
 use ulid::Ulid;
 
 use super::direct_writes::DirectWrites;
+use crate::account_slots::AccountSlots;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
 use crate::git_protocol::BRANCH;
@@ -92,6 +93,9 @@ impl PushRefusal {
     }
 }
 
+/// Pushes that are unpacked and checked at the same time. One can take hundreds of mebibytes.
+static CHECKS: AccountSlots = AccountSlots::new(2);
+
 /// A push that passed all checks.
 struct CheckedPush {
     /// Texts of the cues, to be embedded.
@@ -141,6 +145,7 @@ impl DirectWrites {
         mut pack: &[u8],
         scratch: &Path,
     ) -> Result<(), PushError> {
+        let _slot = CHECKS.wait(account);
         if !pack.is_empty() {
             check_pack(&mut &*pack, &IntakeLimits::PUSH).map_err(CheckError::Unreadable)?;
         }

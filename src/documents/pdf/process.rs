@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use cuebase_storage::AccountId;
-use parking_lot::Mutex;
 
 use super::protocol::{COMMAND, ENCRYPTED, MALFORMED, PdfLine, SECONDS_MAX};
+use crate::account_slots::AccountSlots;
 use crate::documents::error::DocumentError;
 use crate::memory_limit::reader_memory_mib;
 
@@ -20,41 +20,11 @@ const REASON_BYTES_MAX: u64 = 200;
 /// The running program, also after its file was replaced. Linux has this link.
 const RUNNING_PROGRAM: &str = "/proc/self/exe";
 
-/// The slots of this process.
-static SLOTS: Slots = Slots { readers: Mutex::new(Vec::new()) };
-
-/// The slots for the processes.
-struct Slots {
-    /// The account of each process that runs.
-    readers: Mutex<Vec<AccountId>>,
-}
-
-/// A slot that an account uses. It is free again when it is dropped.
-struct Slot<'a> {
-    slots: &'a Slots,
-    account: &'a AccountId,
-}
-
-impl Slots {
-    fn take<'a>(&'a self, account: &'a AccountId) -> Result<Slot<'a>, DocumentError> {
-        let mut readers = self.readers.lock();
-        if readers.len() >= PROCESSES_MAX || readers.contains(account) {
-            return Err(DocumentError::Busy);
-        }
-        readers.push(account.clone());
-        Ok(Slot { slots: self, account })
-    }
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        self.slots.readers.lock().retain(|reader| reader != self.account);
-    }
-}
+static SLOTS: AccountSlots = AccountSlots::new(PROCESSES_MAX);
 
 /// Returns the lines of a PDF of an account, read by another process.
 pub(super) fn lines_of(bytes: &[u8], account: &AccountId) -> Result<Vec<PdfLine>, DocumentError> {
-    let _slot = SLOTS.take(account)?;
+    let Some(_slot) = SLOTS.take(account) else { return Err(DocumentError::Busy) };
     let mut child = start().map_err(DocumentError::NoReader)?;
     // The process reads all its input before it writes. If it ended early, its status says why.
     if let Some(mut input) = child.stdin.take() {
@@ -97,24 +67,4 @@ fn command(program: PathBuf) -> Command {
     command.arg(COMMAND).env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_account_has_at_most_one_slot_and_leaves_the_other() {
-        let slots = Slots { readers: Mutex::default() };
-        let [a, b, c] = ["a", "b", "c"].map(|text| AccountId::new(text).expect("is valid"));
-        let first = slots.take(&a).expect("free");
-        assert!(matches!(slots.take(&a), Err(DocumentError::Busy)));
-        let second = slots.take(&b).expect("left by the first account");
-        assert!(matches!(slots.take(&c), Err(DocumentError::Busy)));
-        drop(first);
-        assert!(matches!(slots.take(&b), Err(DocumentError::Busy)));
-        let third = slots.take(&c).expect("free again");
-        drop((second, third));
-        assert!(slots.readers.lock().is_empty());
-    }
 }
