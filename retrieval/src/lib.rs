@@ -49,7 +49,7 @@ pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
 pub use head::Head;
 pub use index::{Change, Index, IndexFile, IndexFiles, IndexSettings, STATE_FILE, Snapshot, ValidityState};
-pub use listing::{Listed, ListedPage, Listing, ListingOrder};
+pub use listing::{Listed, ListedPage, Listing, ListingOrder, StoredMemory};
 pub use memory::{Cue, Memory, Millis, Relation, Validity};
 pub use metadata::{Comparison, Condition, MetadataValue, NumberBound};
 pub use profile::{ClaimSubject, ClaimTime, SubjectClaim};

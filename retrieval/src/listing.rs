@@ -7,8 +7,8 @@ use crate::claim::Currency;
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::hash::PathHash;
-use crate::ids::SlotId;
-use crate::index::{Snapshot, ValidityFilter, ValidityState, allowed_documents};
+use crate::ids::{DocumentId, SlotId};
+use crate::index::{Document, Snapshot, ValidityFilter, ValidityState, allowed_documents};
 use crate::memory::{Memory, Millis};
 use crate::time::UNKNOWN;
 
@@ -59,18 +59,39 @@ pub struct Listed {
     pub validity: ValidityState,
 }
 
+/// A memory in the log of an index, not read yet.
+#[derive(Clone, Copy)]
+pub struct StoredMemory<'a> {
+    snapshot: &'a Snapshot,
+    id: DocumentId,
+    document: Document<'a>,
+}
+
+impl StoredMemory<'_> {
+    /// Reads the memory.
+    pub fn read(&self) -> Result<Memory> {
+        self.snapshot.memory(self.document)
+    }
+
+    /// Reads the memory for a listing, with its validity at the time of the listing.
+    pub fn read_listed(&self, listing: &Listing<'_>) -> Result<Listed> {
+        let at = listing.validity_filter().at;
+        Ok(Listed { memory: self.read()?, validity: self.snapshot.validity_state(self.id, at)? })
+    }
+}
+
+impl Listing<'_> {
+    fn validity_filter(&self) -> ValidityFilter {
+        ValidityFilter::new(self.now, self.as_of, self.currency)
+    }
+}
+
 impl Snapshot {
     /// Returns memories that a filter accepts.
     pub fn list(&self, listing: &Listing<'_>) -> Result<ListedPage> {
         let field = listing.filter.time_field;
-        let validity = ValidityFilter::new(listing.now, listing.as_of, listing.currency);
-        let allowed = allowed_documents(self, listing.filter, &validity, listing.now);
-        let mut chosen = Vec::new();
-        for (number, document) in self.table.documents() {
-            if allowed.as_ref().is_none_or(|allowed| allowed.contains(number)) {
-                chosen.push((number, document));
-            }
-        }
+        let validity = listing.validity_filter();
+        let mut chosen = self.accepted_documents(listing, &validity);
         match listing.order {
             ListingOrder::NewestFirst => {
                 chosen.sort_unstable_by_key(|(_, document)| (Reverse(document.time(field)), document.path()));
@@ -97,6 +118,29 @@ impl Snapshot {
         Ok(ListedPage { memories, total })
     }
 
+    /// Returns all memories that the filter of a listing accepts, in the order in which they were written. The order,
+    /// the offset and the limit of the listing are not applied. A caller that reads the memories one after the other
+    /// holds the content of one at a time.
+    pub fn accepted(&self, listing: &Listing<'_>) -> Vec<StoredMemory<'_>> {
+        let documents = self.accepted_documents(listing, &listing.validity_filter());
+        let mut accepted = Vec::with_capacity(documents.len());
+        for (id, document) in documents {
+            accepted.push(StoredMemory { snapshot: self, id, document });
+        }
+        accepted
+    }
+
+    fn accepted_documents(&self, listing: &Listing<'_>, validity: &ValidityFilter) -> Vec<(DocumentId, Document<'_>)> {
+        let allowed = allowed_documents(self, listing.filter, validity, listing.now);
+        let mut accepted = Vec::new();
+        for (id, document) in self.table.documents() {
+            if allowed.as_ref().is_none_or(|allowed| allowed.contains(id)) {
+                accepted.push((id, document));
+            }
+        }
+        accepted
+    }
+
     /// Returns every memory, in the order in which they were written.
     pub fn all(&self) -> impl Iterator<Item = Result<Memory>> {
         self.table.documents().map(|(_, document)| self.memory(document))
@@ -104,21 +148,21 @@ impl Snapshot {
 
     /// Returns the memory at a path and those within `depth` relations of it, in either direction, nearest first, at
     /// most `limit`. Returns nothing if the path holds no memory. Scans every path once.
-    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Result<Vec<Memory>> {
+    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Vec<StoredMemory<'_>> {
         let path = PathHash::of(path);
         let Some((start, _)) = self.table.documents().find(|(_, document)| document.path() == path) else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
-        let Some(start) = self.table.slot_of(start) else { return Ok(Vec::new()) };
+        let Some(start) = self.table.slot_of(start) else { return Vec::new() };
         let mut memories = Vec::new();
         for slot in self.slots_within(start, depth, limit) {
-            if let Some(number) = self.table.current(slot)
-                && let Some(document) = self.table.document(number)
+            if let Some(id) = self.table.current(slot)
+                && let Some(document) = self.table.document(id)
             {
-                memories.push(self.memory(document)?);
+                memories.push(StoredMemory { snapshot: self, id, document });
             }
         }
-        Ok(memories)
+        memories
     }
 
     /// Returns the slots within `depth` edges of a slot that hold a memory, nearest first, at most `limit`.

@@ -180,6 +180,12 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
             .collect();
         listed.sort();
         assert_eq!(listed, expected(model, filter));
+        let mut accepted = Vec::new();
+        for stored in snapshot.accepted(&whole_listing(filter)) {
+            accepted.push(stored.read().expect("reads").path);
+        }
+        accepted.sort();
+        assert_eq!(accepted, listed);
         check_pages(&snapshot, filter);
         for (n, word) in WORDS.iter().enumerate() {
             let vector = vector(n);

@@ -212,11 +212,10 @@ impl Conversations {
     pub fn rewind(&self, account: &AccountId, id: Ulid, to: &str) -> Result<ConversationRecord> {
         loop {
             let (stored, mut record) = self.stored(account, id)?;
-            let line = self.branch_messages(&record, &record.branch)?;
-            let Some(position) = line.iter().position(|message| message.id.to_string() == to) else {
+            let Some((last, messages)) = self.position_in_branch(&record, to)? else {
                 return Err(no_message("the active branch has no message with that id"));
             };
-            end_active_branch(&mut record, line[position].id, position as u64 + 1)?;
+            end_active_branch(&mut record, last, messages)?;
             record.updated_at_ms = self.intake.clock.now_ms();
             if self.replace(&stored, &record, &[])? {
                 return Ok(record);
@@ -311,6 +310,25 @@ impl Conversations {
         let mut batch = self.store.batch();
         batch.replace_conversation(stored, record, added)?;
         was_committed(self.store.commit_synced(batch))
+    }
+
+    /// Returns a message of the active branch, and the number of messages from the first one up to that message. The
+    /// messages are not held in memory: a conversation may be long.
+    fn position_in_branch(&self, record: &ConversationRecord, wanted: &str) -> Result<Option<(Ulid, u64)>> {
+        let mut next = find_branch(record, &record.branch)?.head;
+        let mut parents = self.store.message_parents(record.id)?;
+        let mut found = None;
+        while let Some(id) = next
+            && let Some(parent) = parents.remove(&id)
+        {
+            next = parent;
+            found = match found {
+                Some((last, messages)) => Some((last, messages + 1)),
+                None if id.to_string() == wanted => Some((id, 1)),
+                None => None,
+            };
+        }
+        Ok(found)
     }
 
     /// Returns the number of messages from the first one up to `last`.

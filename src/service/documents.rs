@@ -126,7 +126,7 @@ impl Reads {
         Ok((summary.into_view(), passages))
     }
 
-    /// Reads the memories below a directory, and groups them by document.
+    /// Groups the memories below a directory by document. Reads them one at a time, so only one content is in memory.
     fn document_summaries(
         &self,
         account: &AccountId,
@@ -135,26 +135,22 @@ impl Reads {
     ) -> Result<BTreeMap<DocumentId, Summary>> {
         let lease = self.namespaces.lease(account, namespace)?;
         let prefix = format!("{folder}/");
-        let memories: Vec<Memory> = lease.read(|snapshot| {
-            let mut below = Vec::new();
+        lease.read(|snapshot| {
+            let mut summaries: BTreeMap<DocumentId, Summary> = BTreeMap::new();
             for memory in snapshot.all() {
                 let memory = memory?;
-                if memory.path.starts_with(&prefix) {
-                    below.push(memory);
+                if !memory.path.starts_with(&prefix) {
+                    continue;
+                }
+                // The details were written by this program, so unreadable ones are those of no document.
+                let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+                if let Some(place) = details.document {
+                    let id = place.id.clone();
+                    summaries.entry(id).or_default().add(memory, DocumentPlaceView::from(place));
                 }
             }
-            Ok(below)
-        })?;
-        let mut summaries: BTreeMap<DocumentId, Summary> = BTreeMap::new();
-        for memory in memories {
-            // The details were written by this program, so unreadable ones are those of no document.
-            let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
-            if let Some(place) = details.document {
-                let id = place.id.clone();
-                summaries.entry(id).or_default().add(memory, DocumentPlaceView::from(place));
-            }
-        }
-        Ok(summaries)
+            Ok(summaries)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use cuebase_retrieval::Memory;
+use cuebase_retrieval::{Error as IndexError, Memory, Relation, Snapshot};
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
 use cuebase_storage::{AccountId, NamespaceName};
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reads::Reads;
 use super::retrieval::{HitValidity, HitView, histories, history_at};
+use super::smallest_keys::SmallestKeys;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::files;
@@ -104,6 +105,19 @@ struct GraphEdge {
     snippet: String,
 }
 
+/// The fields of a memory that a graph shows.
+struct GraphMemory {
+    path: String,
+    title: String,
+    relations: Vec<Relation>,
+}
+
+impl GraphMemory {
+    fn of(memory: Memory) -> Self {
+        Self { title: markdown::title(&memory.content), path: memory.path, relations: memory.relations }
+    }
+}
+
 /// The number of memories of a group, and the time of its last update.
 #[derive(Clone, Copy, Default)]
 struct GroupSummary {
@@ -154,45 +168,14 @@ impl Reads {
 
     /// Returns the entries of a directory, by path. An empty name is the root.
     pub fn tree(&self, account: &AccountId, namespace: &NamespaceName, folder: &str) -> Result<Vec<TreeEntry>> {
-        let mut folders: BTreeMap<String, GroupSummary> = BTreeMap::new();
-        let mut entries = Vec::new();
-        for memory in self.all_memories(account, namespace)? {
-            let Some(below) = path_below(&memory.path, folder) else { continue };
-            match below.split_once('/') {
-                Some((name, _)) => folders.entry(join(folder, name)).or_default().add(&memory),
-                None => entries.push(TreeEntry {
-                    path: memory.path.clone(),
-                    kind: EntryKind::Memory,
-                    memories: None,
-                    updated_at: format_time(memory.updated),
-                }),
-            }
-        }
-        for (path, summary) in folders {
-            entries.push(TreeEntry {
-                path,
-                kind: EntryKind::Directory,
-                memories: Some(summary.memories),
-                updated_at: format_time(summary.updated),
-            });
-        }
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(entries)
+        let lease = self.namespaces.lease(account, namespace)?;
+        lease.read(|snapshot| read_tree(snapshot, folder))
     }
 
     /// Returns all topics, by tier and name.
     pub fn topics(&self, account: &AccountId, namespace: &NamespaceName) -> Result<Vec<Topic>> {
-        let mut summaries: BTreeMap<(String, String), GroupSummary> = BTreeMap::new();
-        for memory in self.all_memories(account, namespace)? {
-            let (tier, topic) = tier_and_topic(&memory.path);
-            summaries.entry((tier.to_owned(), topic.to_owned())).or_default().add(&memory);
-        }
-        let mut topics = Vec::with_capacity(summaries.len());
-        for ((tier, topic), summary) in summaries {
-            let updated_at = format_time(summary.updated);
-            topics.push(Topic { tier, topic, memories: summary.memories, updated_at });
-        }
-        Ok(topics)
+        let lease = self.namespaces.lease(account, namespace)?;
+        lease.read(read_topics)
     }
 
     /// Returns the memories near a given one, within a number of relations, or the namespace's first by path. The
@@ -204,43 +187,30 @@ impl Reads {
         around: Option<(&MemoryPath, usize)>,
         limit: usize,
     ) -> Result<GraphView> {
+        let lease = self.namespaces.lease(account, namespace)?;
         let memories = match around {
             Some((path, depth)) => {
-                let lease = self.namespaces.lease(account, namespace)?;
-                let near = lease.read(|snapshot| snapshot.neighbourhood(path.as_str(), depth, limit))?;
+                let near = lease.read(|snapshot| read_neighbourhood(snapshot, path, depth, limit))?;
                 if near.is_empty() {
                     return Err(no_memory(path));
                 }
                 near
             }
-            None => {
-                let mut memories = self.all_memories(account, namespace)?;
-                memories.sort_by(|a, b| a.path.cmp(&b.path));
-                memories.truncate(limit);
-                memories
-            }
+            None => lease.read(|snapshot| read_first(snapshot, limit))?,
         };
         Ok(GraphView::of(&memories))
-    }
-
-    fn all_memories(&self, account: &AccountId, namespace: &NamespaceName) -> Result<Vec<Memory>> {
-        self.namespaces.lease(account, namespace)?.read(|snapshot| snapshot.all().collect())
     }
 }
 
 impl GraphView {
     /// Makes a graph of memories. Relations to other memories are left out.
-    fn of(memories: &[Memory]) -> Self {
+    fn of(memories: &[GraphMemory]) -> Self {
         let shown: HashSet<&str> = memories.iter().map(|memory| memory.path.as_str()).collect();
         let mut nodes = Vec::with_capacity(memories.len());
         let mut edges = Vec::new();
         for memory in memories {
             let (tier, _) = memory.path.split_once('/').unwrap_or((memory.path.as_str(), ""));
-            nodes.push(GraphNode {
-                path: memory.path.clone(),
-                title: markdown::title(&memory.content),
-                tier: tier.to_owned(),
-            });
+            nodes.push(GraphNode { path: memory.path.clone(), title: memory.title.clone(), tier: tier.to_owned() });
             for relation in &memory.relations {
                 if shown.contains(relation.path.as_str()) {
                     edges.push(GraphEdge {
@@ -254,6 +224,77 @@ impl GraphView {
         }
         Self { nodes, edges }
     }
+}
+
+/// Returns the entries of a directory, by path. Reads the memories one at a time.
+fn read_tree(snapshot: &Snapshot, folder: &str) -> Result<Vec<TreeEntry>, IndexError> {
+    let mut folders: BTreeMap<String, GroupSummary> = BTreeMap::new();
+    let mut entries = Vec::new();
+    for memory in snapshot.all() {
+        let memory = memory?;
+        let Some(below) = path_below(&memory.path, folder) else { continue };
+        match below.split_once('/') {
+            Some((name, _)) => folders.entry(join(folder, name)).or_default().add(&memory),
+            None => entries.push(TreeEntry {
+                path: memory.path.clone(),
+                kind: EntryKind::Memory,
+                memories: None,
+                updated_at: format_time(memory.updated),
+            }),
+        }
+    }
+    for (path, summary) in folders {
+        entries.push(TreeEntry {
+            path,
+            kind: EntryKind::Directory,
+            memories: Some(summary.memories),
+            updated_at: format_time(summary.updated),
+        });
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
+}
+
+/// Returns all topics, by tier and name. Reads the memories one at a time.
+fn read_topics(snapshot: &Snapshot) -> Result<Vec<Topic>, IndexError> {
+    let mut summaries: BTreeMap<(String, String), GroupSummary> = BTreeMap::new();
+    for memory in snapshot.all() {
+        let memory = memory?;
+        let (tier, topic) = tier_and_topic(&memory.path);
+        summaries.entry((tier.to_owned(), topic.to_owned())).or_default().add(&memory);
+    }
+    let mut topics = Vec::with_capacity(summaries.len());
+    for ((tier, topic), summary) in summaries {
+        let updated_at = format_time(summary.updated);
+        topics.push(Topic { tier, topic, memories: summary.memories, updated_at });
+    }
+    Ok(topics)
+}
+
+/// Returns the memories within `depth` relations of a path, nearest first. Returns nothing if the path holds no memory.
+fn read_neighbourhood(
+    snapshot: &Snapshot,
+    path: &MemoryPath,
+    depth: usize,
+    limit: usize,
+) -> Result<Vec<GraphMemory>, IndexError> {
+    let mut memories = Vec::new();
+    for stored in snapshot.neighbourhood(path.as_str(), depth, limit) {
+        memories.push(GraphMemory::of(stored.read()?));
+    }
+    Ok(memories)
+}
+
+/// Returns the first memories of a namespace, by path. Reads the memories one at a time.
+fn read_first(snapshot: &Snapshot, limit: usize) -> Result<Vec<GraphMemory>, IndexError> {
+    let mut first = SmallestKeys::new(limit);
+    for memory in snapshot.all() {
+        let memory = memory?;
+        if first.has_place_for(&memory.path) {
+            first.insert(memory.path.clone(), GraphMemory::of(memory));
+        }
+    }
+    Ok(first.into_values())
 }
 
 /// Returns the commit of a revision, or the head of the index. Returns `None` if there is neither.

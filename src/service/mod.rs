@@ -46,6 +46,7 @@ pub mod retrieval;
 pub mod running_time;
 pub(crate) mod shared_parts;
 pub mod skills;
+mod smallest_keys;
 pub mod sources;
 pub mod timeline;
 pub(crate) mod unrecorded_objects;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::intake::{DedupKey, Intake, NewWrite};
 use super::reads::Reads;
 use super::retrieval::{Arm, FoundMemory, RetrievalRequest};
+use super::smallest_keys::SmallestKeys;
 use crate::error::Result;
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::files::{Details, stored_metadata};
@@ -133,10 +134,7 @@ impl Skills {
             return Ok(found.hits.iter().map(|hit| SkillView::of(&hit.memory, Some(hit))).collect());
         }
         let lease = self.namespaces.lease(account, namespace)?;
-        let mut skills: Vec<Memory> = lease.read(|snapshot| snapshot.all().collect())?;
-        skills.retain(|memory| request.filter.accepts(memory));
-        skills.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(skills.iter().take(request.limit).map(|memory| SkillView::of(memory, None)).collect())
+        lease.read(|snapshot| first_skills(snapshot, request))
     }
 }
 
@@ -162,6 +160,19 @@ impl SkillView {
             matched: hit.map(FoundMemory::matched),
         }
     }
+}
+
+/// Returns the first skills that the filter of a request accepts, by path. Reads the memories one at a time.
+fn first_skills(snapshot: &Snapshot, request: &RetrievalRequest) -> Result<Vec<SkillView>, IndexError> {
+    let mut first = SmallestKeys::new(request.limit);
+    for memory in snapshot.all() {
+        let memory = memory?;
+        if request.filter.accepts(&memory) && first.has_place_for(&memory.path) {
+            let view = SkillView::of(&memory, None);
+            first.insert(memory.path, view);
+        }
+    }
+    Ok(first.into_values())
 }
 
 /// Returns a path for a skill in the directory of a topic. A path is free if no skill, or a skill of the same name, is

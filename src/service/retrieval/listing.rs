@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use cuebase_retrieval::{Currency, Filter, Listed, ListedPage, Listing, ListingOrder, Snapshot};
+use cuebase_retrieval::{
+    Currency, Error as IndexError, Filter, ListedPage, Listing, ListingOrder, Memory, Snapshot, TimeField,
+};
 use cuebase_storage::memory_file::markdown;
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
@@ -16,6 +18,7 @@ use super::search_result::{FoundMemory, SearchResult, SearchTimes, SearchedNames
 use crate::error::Result;
 use crate::service::memories::tier_and_topic;
 use crate::service::reads::Reads;
+use crate::service::smallest_keys::SmallestKeys;
 
 /// Tags in a response, the most frequent ones.
 const TAGS_MAX: usize = 500;
@@ -142,21 +145,9 @@ impl Reads {
         zone: &TimeZone,
     ) -> Result<Facets> {
         let lease = self.namespaces.lease(account, namespace)?;
-        let now = self.clock.now();
-        let listed = lease.read(|snapshot| snapshot.list(&selection.listing(now)))?;
-        let mut counts = FacetCounts::default();
-        for Listed { memory, .. } in &listed.memories {
-            let time = selection.filter.time_field.of(memory);
-            if let Some(Ok(time)) = time.map(Timestamp::from_millisecond) {
-                count(&mut counts.days, time.to_zoned(zone.clone()).date().to_string());
-            }
-            for tag in memory.user_tags.iter().chain(&memory.inferred_tags) {
-                count(&mut counts.tags, tag.clone());
-            }
-            let (tier, topic) = tier_and_topic(&memory.path);
-            count(&mut counts.topics, (tier.to_owned(), topic.to_owned()));
-        }
-        Ok(counts.into_facets(listed.total))
+        let listing = selection.listing(self.clock.now());
+        let counts = lease.read(|snapshot| FacetCounts::of(snapshot, &listing, zone))?;
+        Ok(counts.into_facets())
     }
 }
 
@@ -180,20 +171,30 @@ fn read_page(
     selection: &ListingSelection,
     page: ListingPage,
     now: Timestamp,
-) -> Result<ListedPage, cuebase_retrieval::Error> {
+) -> Result<ListedPage, IndexError> {
     let ListingPage { offset, limit, .. } = page;
     let all = selection.listing(now);
     match page.order {
         MemoryOrder::Newest => snapshot.list(&Listing { offset, limit, ..all }),
         MemoryOrder::Oldest => snapshot.list(&Listing { order: ListingOrder::OldestFirst, offset, limit, ..all }),
-        MemoryOrder::Title => {
-            let ListedPage { mut memories, total } = snapshot.list(&all)?;
-            memories.sort_by_cached_key(|Listed { memory, .. }| {
-                (title_key(&markdown::title(&memory.content)), memory.path.clone())
-            });
-            Ok(ListedPage { memories: memories.into_iter().skip(offset).take(limit).collect(), total })
-        }
+        MemoryOrder::Title => read_page_by_title(snapshot, &Listing { offset, limit, ..all }),
     }
+}
+
+/// Reads every memory for its title, one at a time, and those of the page again with their content.
+fn read_page_by_title(snapshot: &Snapshot, page: &Listing<'_>) -> Result<ListedPage, IndexError> {
+    let accepted = snapshot.accepted(page);
+    let mut first = SmallestKeys::new(page.offset.saturating_add(page.limit));
+    for stored in &accepted {
+        let memory = stored.read()?;
+        let title = title_key(&markdown::title(&memory.content));
+        first.insert((title, memory.path), stored);
+    }
+    let mut memories = Vec::new();
+    for stored in first.into_values().into_iter().skip(page.offset) {
+        memories.push(stored.read_listed(page)?);
+    }
+    Ok(ListedPage { memories, total: accepted.len() })
 }
 
 /// Returns what titles are sorted by. Each number is preceded by the count of its digits, so that 9 comes before 10.
@@ -219,14 +220,36 @@ fn title_key(title: &str) -> String {
 /// Numbers of memories by what they can be filtered by.
 #[derive(Default)]
 struct FacetCounts {
+    total: usize,
     days: BTreeMap<String, u64>,
     tags: BTreeMap<String, u64>,
     topics: BTreeMap<(String, String), u64>,
 }
 
 impl FacetCounts {
-    fn into_facets(self, total: usize) -> Facets {
-        let mut facets = Facets { total, ..Facets::default() };
+    /// Counts the memories that a listing accepts. Reads them one at a time.
+    fn of(snapshot: &Snapshot, listing: &Listing<'_>, zone: &TimeZone) -> Result<Self, IndexError> {
+        let mut counts = Self::default();
+        for stored in snapshot.accepted(listing) {
+            counts.add(&stored.read()?, listing.filter.time_field, zone);
+        }
+        Ok(counts)
+    }
+
+    fn add(&mut self, memory: &Memory, field: TimeField, zone: &TimeZone) {
+        self.total += 1;
+        if let Some(Ok(time)) = field.of(memory).map(Timestamp::from_millisecond) {
+            count(&mut self.days, time.to_zoned(zone.clone()).date().to_string());
+        }
+        for tag in memory.user_tags.iter().chain(&memory.inferred_tags) {
+            count(&mut self.tags, tag.clone());
+        }
+        let (tier, topic) = tier_and_topic(&memory.path);
+        count(&mut self.topics, (tier.to_owned(), topic.to_owned()));
+    }
+
+    fn into_facets(self) -> Facets {
+        let mut facets = Facets { total: self.total, ..Facets::default() };
         for (day, memories) in self.days.into_iter().rev() {
             facets.days.push(DayFacet { day, memories });
         }

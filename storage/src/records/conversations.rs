@@ -1,5 +1,7 @@
 //! Managed conversations: a tree of messages with named branches.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
@@ -12,6 +14,9 @@ use crate::error::Result;
 use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::Column;
 use crate::key_value::columns::prefixed_key;
+
+/// Messages that are in memory at once while only their parents are needed.
+const PARENTS_PAGE_MESSAGES: usize = 128;
 
 /// A conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +126,25 @@ impl Store {
     pub fn messages(&self, conversation: Ulid) -> Result<Vec<MessageRecord>> {
         let entries = self.kv.scan(Column::Messages, &conversation.to_bytes(), None, usize::MAX)?;
         entries.iter().map(|(_, value)| decode(Column::Messages, value)).collect()
+    }
+
+    /// Returns the parent of each message of a conversation, on all branches. Reads the messages in pages, so only the
+    /// contents of one page are in memory.
+    pub fn message_parents(&self, conversation: Ulid) -> Result<HashMap<Ulid, Option<Ulid>>> {
+        let prefix = conversation.to_bytes();
+        let mut parents = HashMap::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let mut page = self.kv.scan(Column::Messages, &prefix, after.as_deref(), PARENTS_PAGE_MESSAGES)?;
+            for (_, value) in &page {
+                let message: MessageRecord = decode(Column::Messages, value)?;
+                parents.insert(message.id, message.parent);
+            }
+            match page.pop() {
+                Some((last, _)) => after = Some(last),
+                None => return Ok(parents),
+            }
+        }
     }
 }
 
@@ -258,6 +282,26 @@ mod tests {
         assert_eq!(store.messages(CONVERSATION).expect("reads"), [message(10, "x")]);
         store.commit(append(&store, &account, 11)).expect("appends");
         assert_eq!(store.messages(CONVERSATION).expect("reads").len(), 2);
+    }
+
+    #[test]
+    fn the_parents_of_more_than_a_page_of_messages_are_read() {
+        let (store, account) = store_with_conversation();
+        let mut added = Vec::new();
+        let mut expected = HashMap::new();
+        let mut parent = None;
+        for id in 1..=2 * PARENTS_PAGE_MESSAGES as u128 + 1 {
+            added.push(MessageRecord { parent, ..message(id, "x") });
+            expected.insert(Ulid(id), parent);
+            parent = Some(Ulid(id));
+        }
+        let stored = store.stored_conversation(&account, CONVERSATION).expect("reads");
+        let record = stored.record.clone().expect("a conversation");
+        let mut batch = store.batch();
+        batch.replace_conversation(&stored, &record, &added).expect("encodes");
+        store.commit(batch).expect("appends");
+        assert_eq!(store.message_parents(CONVERSATION).expect("reads"), expected);
+        assert!(store.message_parents(Ulid(8)).expect("reads").is_empty());
     }
 
     #[test]
