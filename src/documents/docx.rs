@@ -281,13 +281,13 @@ mod tests {
             text("- Oars"),
             text("Day | Tide\nMon | 6:10 18:30"),
         ];
-        assert_eq!(read(&bytes).expect("reads"), expected);
+        assert_eq!(read(&bytes, &AccountId::default()).expect("reads"), expected);
     }
 
     #[test]
     fn other_archives_and_broken_markup_are_refused() {
         for bytes in [b"no archive".to_vec(), archive(&[("a.txt", "x")]), document("<w:p></w:r>")] {
-            let error = read(&bytes).expect_err("refused");
+            let error = read(&bytes, &AccountId::default()).expect_err("refused");
             assert!(error.to_string().contains("DOCX"), "{error}");
         }
     }
@@ -295,12 +295,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_markup_is_read_or_refused(body in "(<w:p>|</w:p>|<w:tbl>|</w:tbl>|<w:tr>|</w:tr>|<w:t>|</w:t>|<w:tc>|</w:tc>|&amp;|&#0;|&x;|\\PC){0,60}") {
-            let _ = read(&document(&body));
+            let _ = read(&document(&body), &AccountId::default());
         }
 
         #[test]
         fn any_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(read(&bytes).is_err());
+            prop_assert!(read(&bytes, &AccountId::default()).is_err());
         }
     }
 }
