@@ -258,6 +258,35 @@ fn a_write_queued_for_over_four_days_becomes_a_dead_letter() {
     assert_eq!(letters(), "");
 }
 
+/// Longer than a dead letter is kept.
+const MONTH_SECONDS: i64 = 30 * 86_400;
+
+#[test]
+fn days_off_do_not_count_towards_the_age_of_a_dead_letter() {
+    let watched = WatchedData::new();
+    create_repository(&watched);
+    watched.disk.set_rules(&REPOSITORIES_FULL);
+    let server = watched.start();
+    let id = server.remember("default", &["The parcel on the quay holds a gramophone"]);
+    let uptime = format!("uptime - - {FIVE_DAYS_SECONDS}");
+    watched.disk.set_rules(&[REPOSITORIES_FULL[0], REPOSITORIES_FULL[1], &uptime]);
+    let letters = || stdout(&watched.data, &["dead-letters", "list"]);
+    wait_for("the dead letter", || letters().contains(&id));
+    server.kill();
+
+    let clock = format!("clock - - {MONTH_SECONDS}");
+    watched.disk.set_rules(&[&clock]);
+    let (address, url) = metrics_address();
+    let _server = watched.start_with(&["--metrics-listen", &address]);
+    let has_line = |text: &str, line: &str| text.lines().any(|found| found == line);
+    wait_for("the removal of expired data", || {
+        let text = metrics(&url);
+        has_line(&text, "cuebase_job_runs_total{job=\"expiry\"} 1")
+            && has_line(&text, "cuebase_job_state{job=\"expiry\",state=\"running\"} 0")
+    });
+    assert!(letters().contains(&id), "{}", letters());
+}
+
 #[test]
 fn queued_writes_are_ingested_after_a_restart() {
     let (_folder, data) = fresh();

@@ -2,6 +2,7 @@
 //! never served as empty and never replaced. All other data stays available, and restored data is served again.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cuebase_storage::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 use serde_json::json;
@@ -192,6 +193,72 @@ fn a_namespace_with_a_missing_branch_is_not_served_as_empty() {
     let (is_sound, report) = run_doctor(&data, &[]);
     assert!(!is_sound && report.contains("default/default"), "{report}");
     assert!(is_found(&server, "other", "baker+closes", "Tuesdays"));
+}
+
+/// A server whose repository of `default` was replaced by an older copy of itself while it was stopped.
+struct OlderCopy {
+    server: Server,
+    data: PathBuf,
+    /// Where the server expects the repository.
+    repository: PathBuf,
+    /// Where the test has moved the newer repository.
+    newer: PathBuf,
+    /// Removed when this is dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl OlderCopy {
+    fn new() -> Self {
+        let (folder, server) = two_namespaces();
+        let (data, repository) = (server.data.clone(), server.repository("default"));
+        let [older, newer] = ["older.git", "newer.git"].map(|name| folder.path().join(name));
+        assert!(server.terminate());
+        let copied = Command::new("cp").arg("-r").arg(&repository).arg(&older).status().expect("cp runs");
+        assert!(copied.success());
+        let server = Server::start(&data);
+        assert_eq!(write(&server, "default", "facts/newer.md", "# A newer note\n").status, 201);
+        server.settle("default");
+        assert!(server.terminate());
+        std::fs::rename(&repository, &newer).expect("moves");
+        std::fs::rename(&older, &repository).expect("moves");
+        Self { server: Server::start(&data), data, repository, newer, _folder: folder }
+    }
+}
+
+#[test]
+fn an_older_copy_of_a_repository_is_not_served() {
+    let replaced = OlderCopy::new();
+    let retrieved = replaced.server.retrieve("default", "q=lighthouse");
+    assert_eq!((retrieved.status, &retrieved.body["error"]), (503, &json!("namespace_damaged")), "{retrieved:?}");
+    assert_refused(&replaced.server.get("/v1/memories/facts/kept.md"));
+    assert_refused(&write(&replaced.server, "default", "facts/new.md", "# A new note\n"));
+    assert!(is_found(&replaced.server, "other", "baker+closes", "Tuesdays"));
+}
+
+#[test]
+fn doctor_reports_an_older_copy_and_replaces_nothing() {
+    let replaced = OlderCopy::new();
+    let branch = replaced.repository.join(BRANCH);
+    let before = std::fs::read(&branch).expect("reads");
+    let examinations: [&[&str]; 2] = [&[], &["--repair"]];
+    for options in examinations {
+        let (is_sound, report) = run_doctor(&replaced.data, options);
+        let names = report.lines().any(|line| line.contains("default/default") && line.contains("DAMAGED"));
+        assert!(!is_sound && names && report.contains("cuebase restore"), "{report}");
+    }
+    assert_refused(&write(&replaced.server, "default", "facts/new.md", "# A new note\n"));
+    assert_eq!(std::fs::read(&branch).expect("reads"), before);
+    assert!(!files_below(&index(&replaced.data, "default")).is_empty(), "the index was deleted");
+}
+
+#[test]
+fn the_newer_repository_is_served_after_an_older_copy() {
+    let replaced = OlderCopy::new();
+    assert_eq!(replaced.server.retrieve("default", "q=lighthouse").status, 503);
+    std::fs::remove_dir_all(&replaced.repository).expect("removes");
+    std::fs::rename(&replaced.newer, &replaced.repository).expect("moves");
+    assert_recovered(&replaced.server);
+    assert_eq!(replaced.server.get("/v1/memories/facts/newer.md").body["content"], "# A newer note\n");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 /// Ids and usage when clocks jump.
 mod clocks;
+/// Terms and documents, which choose their files when they are ingested.
+mod directories;
 /// Which requests wait for which.
 mod waiting;
 

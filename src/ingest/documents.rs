@@ -149,7 +149,8 @@ pub fn cue_texts(draft: &DocumentDraft, passages: &[PassageDraft]) -> Vec<String
     texts
 }
 
-/// Returns the memories of a document among the files of its directory. Other memories in it belong to somebody else.
+/// Returns the memories of a document among the files of its directory. Other memories in it belong to somebody else,
+/// and so do those that were pushed after the document was accepted: this write changes neither.
 fn stored_passages(
     context: &mut PlanContext<'_>,
     document: &DocumentId,
@@ -158,6 +159,9 @@ fn stored_passages(
 ) -> Result<Vec<StoredPassage>> {
     let mut stored = Vec::new();
     for path in paths {
+        if context.is_written_later(path)? {
+            continue;
+        }
         let Some(file) = context.memory(path)? else { continue };
         steps.take(file.body.len())?;
         if file.front.document.as_ref().is_some_and(|place| place.id == *document) {

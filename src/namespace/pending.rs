@@ -1,8 +1,9 @@
-//! The paths of accepted writes that are not ingested yet: those of skills, which the `202` returned, and those of
-//! memories to forget.
+//! The paths of accepted writes that are not ingested yet: those of skills, which the `202` returned, those of memories
+//! to forget, and the directories of terms and documents, whose files are chosen when the write is ingested.
 
 use std::collections::{BTreeSet, HashMap};
 
+use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::records::{QueueEntry, QueuedWork};
 use cuebase_storage::{MessageId, NamespaceId};
 use parking_lot::{Mutex, MutexGuard};
@@ -21,8 +22,25 @@ pub struct PendingPaths {
 struct PendingPath {
     message: MessageId,
     path: String,
-    /// The skill's name; none for a path to forget.
-    skill: Option<String>,
+    kind: PathKind,
+}
+
+/// What a queued write does at a path.
+enum PathKind {
+    /// Stores the skill of this name.
+    Skill(String),
+    /// Forgets a memory.
+    Forget,
+    /// Writes or removes files of the directory at the path.
+    Directory,
+}
+
+impl PendingPath {
+    /// Whether the path is a directory that contains a file.
+    fn contains(&self, file: &str) -> bool {
+        let below = file.strip_prefix(self.path.as_str());
+        matches!(self.kind, PathKind::Directory) && below.is_some_and(|rest| rest.starts_with('/'))
+    }
 }
 
 impl Default for PendingPaths {
@@ -40,19 +58,27 @@ impl PendingPaths {
         match &entry.work {
             QueuedWork::Skills { request } => {
                 for skill in request {
-                    let (path, name) = (skill.path.clone(), skill.name.clone());
-                    paths.push(PendingPath { message: entry.id, path, skill: Some(name) });
+                    paths.push((skill.path.clone(), PathKind::Skill(skill.name.clone())));
                 }
             }
             QueuedWork::Forget { paths: forgotten } => {
                 for path in forgotten {
-                    paths.push(PendingPath { message: entry.id, path: path.clone(), skill: None });
+                    paths.push((path.clone(), PathKind::Forget));
                 }
             }
+            QueuedWork::Teach { .. } | QueuedWork::ForgetTerms { .. } => {
+                paths.push((VOCABULARY_FOLDER.to_owned(), PathKind::Directory));
+            }
+            QueuedWork::Document { request } => paths.push((request.id.folder(), PathKind::Directory)),
+            QueuedWork::ForgetDocument { document } => paths.push((document.folder(), PathKind::Directory)),
             _ => {}
         }
         if !paths.is_empty() {
-            self.by_namespace.lock().entry(entry.namespace_id).or_default().extend(paths);
+            let mut by_namespace = self.by_namespace.lock();
+            let pending = by_namespace.entry(entry.namespace_id).or_default();
+            for (path, kind) in paths {
+                pending.push(PendingPath { message: entry.id, path, kind });
+            }
         }
     }
 
@@ -83,12 +109,18 @@ impl PendingPaths {
         by_namespace.get(&namespace).is_some_and(|paths| paths.iter().any(|pending| pending.path == path))
     }
 
+    /// Whether a queued write is about a directory that contains a file.
+    pub fn contains_directory_of(&self, namespace: NamespaceId, file: &str) -> bool {
+        let by_namespace = self.by_namespace.lock();
+        by_namespace.get(&namespace).is_some_and(|paths| paths.iter().any(|pending| pending.contains(file)))
+    }
+
     /// Returns the queued requests to forget in a namespace, oldest first.
     pub fn forget_requests(&self, namespace: NamespaceId) -> BTreeSet<MessageId> {
         let by_namespace = self.by_namespace.lock();
         let mut messages = BTreeSet::new();
         for pending in by_namespace.get(&namespace).into_iter().flatten() {
-            if pending.skill.is_none() {
+            if matches!(pending.kind, PathKind::Forget) {
                 messages.insert(pending.message);
             }
         }
@@ -100,7 +132,7 @@ impl PendingPaths {
         let by_namespace = self.by_namespace.lock();
         let mut names = HashMap::new();
         for pending in by_namespace.get(&namespace).into_iter().flatten() {
-            if let Some(name) = &pending.skill {
+            if let PathKind::Skill(name) = &pending.kind {
                 names.insert(pending.path.clone(), name.clone());
             }
         }

@@ -4,7 +4,7 @@ use cuebase_retrieval::Snapshot;
 use cuebase_storage::git::{CommitInfo, FileReader, Repository, Writer};
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, TermFile};
 use cuebase_storage::records::TermRecord;
-use cuebase_storage::{Error as StorageError, NamespaceId, Store};
+use cuebase_storage::{Error as StorageError, MessageId, NamespaceId, Store};
 
 use super::report::PlanReport;
 use jiff::Timestamp;
@@ -92,6 +92,8 @@ pub struct PlanContext<'a> {
     pub(super) store: &'a Store,
     /// The index at the head that the plan is based on.
     pub(super) snapshot: &'a Snapshot,
+    /// The queue message of the plan, if paths were written after the acceptance of any message.
+    pub(super) message: Option<MessageId>,
 }
 
 impl PlanContext<'_> {
@@ -121,6 +123,13 @@ impl PlanContext<'_> {
     /// Returns the paths of all files below a directory.
     pub fn files_below(&mut self, folder: &str) -> Result<Vec<String>> {
         Ok(self.git.files_below(folder)?)
+    }
+
+    /// Whether a path was written directly, pushed or forgotten after the plan's message was accepted.
+    pub fn is_written_later(&self, path: &str) -> Result<bool> {
+        let Some(message) = self.message else { return Ok(false) };
+        // No path write at all sorts before any.
+        Ok(self.store.newest_path_write(self.namespace, path)? > Some(message))
     }
 
     /// Returns the newest recorded commit that changed a path. Returns `None` if none is recorded, or if the file

@@ -254,7 +254,7 @@ impl Namespace {
         let ingested = self.ingested_entries(writer, &source, uncommitted, now)?;
         let dropped: Vec<MessageId> = writer.unacknowledged.messages.keys().copied().collect();
         let invalidated = directly_written(writer);
-        let path_writes = self.path_writes(writer);
+        let path_writes = self.path_writes(writer)?;
         let done = Acknowledgement {
             ingested: &ingested,
             dropped: &dropped,
@@ -330,16 +330,23 @@ impl Namespace {
 
     /// Returns the directly written paths that a queued message is about. That message was accepted before the direct
     /// write, so it must not undo it.
-    fn path_writes(&self, writer: &WriterState) -> Vec<(String, MessageId)> {
+    fn path_writes(&self, writer: &mut WriterState) -> Result<Vec<(String, MessageId)>> {
+        let WriterState { git, unacknowledged, .. } = writer;
+        let pending = &self.context.pending;
         let mut path_writes = Vec::new();
-        for commit in writer.unacknowledged.commits_of_no_message() {
+        for commit in unacknowledged.commits_of_no_message() {
             for path in &commit.paths {
-                if self.context.pending.contains(self.id, path) {
+                let mut is_pending = pending.contains(self.id, path);
+                if !is_pending && pending.contains_directory_of(self.id, path) {
+                    // A removed path stays free: the message may choose it for another term or passage.
+                    is_pending = git.contains(path)?;
+                }
+                if is_pending {
                     path_writes.push((path.clone(), self.context.ids.fresh(self.id).into()));
                 }
             }
         }
-        path_writes
+        Ok(path_writes)
     }
 
     /// Makes a plan and commits it, again after a conflict with a push.
@@ -350,6 +357,10 @@ impl Namespace {
         now: Timestamp,
         plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<PlanResult> {
+        let message = match entry {
+            Some(entry) if writer.has_path_writes => Some(entry.id),
+            _ => None,
+        };
         let mut attempts = 0;
         loop {
             let parent = writer.git.head();
@@ -362,6 +373,7 @@ impl Namespace {
                 reader: None,
                 store: &self.context.store,
                 snapshot: &snapshot,
+                message,
             })?;
             let mut trailers = Vec::new();
             if let Some(entry) = entry {
