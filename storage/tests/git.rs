@@ -410,3 +410,18 @@ fn a_path_nested_too_deep_is_rejected_and_changes_nothing() {
     writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
     assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
 }
+
+#[test]
+fn a_reader_of_commits_reads_what_was_written_since_it_was_opened() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let one = writer.commit(&[put("facts/a.md", "one")], &message("first", 1_700_000_000)).expect("commits");
+    let reader = repository.commit_reader().expect("opens");
+    assert_eq!(reader.read(one, "facts/a.md").expect("reads"), Some(b"one".to_vec()));
+    let two = writer.commit(&[put("facts/a.md", "two")], &message("second", 1_700_000_100)).expect("commits");
+    assert_eq!(reader.commit_info(two).expect("reads").map(|info| info.at_seconds), Some(1_700_000_100));
+    for (commit, content) in [(one, "one"), (two, "two")] {
+        assert_eq!(reader.read(commit, "facts/a.md").expect("reads"), Some(content.as_bytes().to_vec()));
+    }
+    assert_eq!(reader.read(two, "facts/none.md").expect("reads"), None);
+}

@@ -1,6 +1,6 @@
 //! The history of a memory in git: its revisions and its last diff.
 
-use cuebase_storage::git::{CommitId, CommitInfo, HistoryBudget, Repository};
+use cuebase_storage::git::{CommitId, CommitInfo, CommitReader, HistoryBudget, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,11 +40,12 @@ pub(in crate::service) fn history_at(lease: &Lease, commit: CommitId, path: &str
     let recorded = revisions.pop().unwrap_or_default();
     let position = recorded.iter().position(|revision| revision.id == commit);
     lease.read_git(|repository| {
+        let reader = repository.commit_reader()?;
         let mut commits = Vec::new();
         match position {
             Some(position) if older_than.is_none() => {
                 for revision in &recorded[position..] {
-                    commits.extend(repository.commit_info(revision.id)?);
+                    commits.extend(reader.commit_info(revision.id)?);
                 }
             }
             // The records do not show which revisions are before the commit, so git is read.
@@ -53,7 +54,7 @@ pub(in crate::service) fn history_at(lease: &Lease, commit: CommitId, path: &str
                 commits = found.revisions.into_iter().next().unwrap_or_default();
             }
         }
-        history(repository, commit, path, commits)
+        history(&reader, commit, path, commits)
     })
 }
 
@@ -78,6 +79,7 @@ fn histories_at(
         Some(base) => repository.histories(base, paths, REVISIONS_MAX, HistoryBudget::default())?.revisions,
         None => paths.iter().map(|_| Vec::new()).collect(),
     };
+    let reader = repository.commit_reader()?;
     let mut histories = Vec::with_capacity(paths.len());
     for ((path, recorded), older) in paths.iter().zip(revisions).zip(older) {
         let mut commits: Vec<CommitInfo> = Vec::with_capacity(recorded.len());
@@ -88,7 +90,7 @@ fn histories_at(
         }
         for revision in recorded {
             if !commits.iter().any(|known| known.id == revision.id) {
-                commits.extend(repository.commit_info(revision.id)?);
+                commits.extend(reader.commit_info(revision.id)?);
             }
         }
         for commit in older {
@@ -96,7 +98,7 @@ fn histories_at(
                 commits.push(commit);
             }
         }
-        histories.push(history(repository, head, path, commits)?);
+        histories.push(history(&reader, head, path, commits)?);
     }
     Ok(histories)
 }
@@ -135,15 +137,15 @@ fn unrecorded_commits(
 }
 
 /// Makes the history of a path from its commits, newest first.
-fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<CommitInfo>) -> Result<History> {
+fn history(reader: &CommitReader<'_>, head: CommitId, path: &str, commits: Vec<CommitInfo>) -> Result<History> {
     // A file without a known commit is older than the commits that were read.
     let newest_commit = match commits.first() {
         Some(commit) => commit.id,
         None => head,
     };
-    let newest = text_at(repository, newest_commit, path)?;
+    let newest = text_at(reader, newest_commit, path)?;
     let before = match commits.get(1) {
-        Some(commit) => text_at(repository, commit.id, path)?,
+        Some(commit) => text_at(reader, commit.id, path)?,
         None => String::new(),
     };
     let diff = similar::TextDiff::from_lines(before.as_str(), newest.as_str());
@@ -160,8 +162,8 @@ fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<Com
 }
 
 /// Returns the content of a file in a commit; empty if there is none.
-fn text_at(repository: &Repository, commit: CommitId, path: &str) -> Result<String> {
-    let bytes = repository.read(commit, path)?.unwrap_or_default();
+fn text_at(reader: &CommitReader<'_>, commit: CommitId, path: &str) -> Result<String> {
+    let bytes = reader.read(commit, path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

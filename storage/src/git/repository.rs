@@ -227,7 +227,7 @@ fn has_object(repository: &gix::Repository, id: ObjectId) -> Result<bool> {
 }
 
 /// Returns the content of a file of an existing commit, or `None` if the commit has no such file.
-fn file_at(repository: &gix::Repository, commit: CommitId, path: &str) -> Result<Option<Vec<u8>>> {
+pub(super) fn file_at(repository: &gix::Repository, commit: CommitId, path: &str) -> Result<Option<Vec<u8>>> {
     let mut tree = CommitLinks::read(repository, commit.0)?.tree;
     let mut segments = path.split('/').peekable();
     while let Some(segment) = segments.next() {
