@@ -13,5 +13,5 @@ done
 for model in hosted "$CUEBASE_TEST_ENCODER"; do
     echo "== with $model"
     # shellcheck disable=SC2086 # a list of options
-    CUEBASE_TEST_MODEL="$model" cargo test --release --locked --test blackbox "$@" -- $skipped
+    CUEBASE_TEST_MODEL="$model" cargo test --release --locked --workspace --test blackbox "$@" -- $skipped
 done
