@@ -297,6 +297,8 @@ def test_a_conversation_is_read_and_rewound(service, signed_in):
     page.locator(".turn").first.get_by_role("button", name="Rewind").click()
     page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
     expect(page.locator(".turn")).to_have_count(1)
+    # The list of branches is its own request.
+    expect(page.get_by_label("Branch").locator("option")).to_have_count(2)
     other = page.get_by_label("Branch").locator("option").last.get_attribute("value")
     page.get_by_label("Branch").select_option(other)
     expect(page.locator(".turn")).to_have_count(2)
