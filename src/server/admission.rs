@@ -17,6 +17,8 @@ use crate::service::reads::Reads;
 
 /// Concurrent git requests.
 const TRANSFERS_MAX: usize = 32;
+/// Packs of one account that are made at once. A pack that waits for its client does not count.
+const PACKS_PER_ACCOUNT: usize = 2;
 /// Files that are sent at once.
 const FILES_MAX: usize = 64;
 /// Requests that wait for their write at once. Each holds a connection, and there are 1024 by default.
@@ -82,7 +84,7 @@ impl Admission {
             requests: SlotPool::new(requests, (requests / 4).max(1), REQUESTS_PER_ACCOUNT),
             large_requests: SlotPool::new(usize::MAX, 0, LARGE_ANSWERS_PER_ACCOUNT),
             open_requests: SlotPool::new(OPEN_REQUESTS_MAX, OPEN_REQUESTS_MAX / 16, OPEN_REQUESTS_PER_ROUTE),
-            transfers: SlotPool::new(TRANSFERS_MAX, TRANSFERS_MAX / 2, TRANSFERS_MAX),
+            transfers: SlotPool::new(TRANSFERS_MAX, TRANSFERS_MAX / 2, PACKS_PER_ACCOUNT),
             tool_calls: SlotPool::new(TOOL_CALLS_MAX, TOOL_CALLS_MAX / 4, TOOL_CALLS_PER_ACCOUNT),
             files: SlotPool::new(FILES_MAX, FILES_MAX / 2, FILES_MAX),
             write_waits: SlotPool::new(WRITE_WAITS_MAX / 2, WRITE_WAITS_MAX / 2, WRITE_WAITS_MAX),

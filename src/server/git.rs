@@ -3,16 +3,15 @@
 //! git does not send bearer tokens. A key is the password of basic authentication, with any user name. A separate
 //! thread makes a pack while it is sent, through a channel that holds few chunks.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
 use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{AccountId, NamespaceKey, NamespaceName};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
-use http_body_util::channel::{Channel, Sender as ChunkSender};
+use http_body_util::channel::Channel;
 use hyper::body::Incoming;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
@@ -20,10 +19,10 @@ use hyper::header::{
 use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::Value;
-use tokio::runtime::Handle;
 
 use super::activity::{Activity, Working};
 use super::at_owner::{OWNER_PAUSE, OWNER_WAIT};
+use super::chunk_writer::{CHUNKS_AHEAD, ChunkWriter, Turns};
 use super::forwarding::{self, ForwardError, ForwardedCaller, ForwardedRequest, misdirected, owner_unreachable};
 use super::reply_memory::small_response;
 use super::requests::{Arrival, REQUEST_ID, RequestHandler, authorize, request_id};
@@ -49,10 +48,6 @@ use crate::service::push::PushError;
 const PREFIX: &str = "/v1/git/";
 /// The header with the protocol version of the client.
 const PROTOCOL: HeaderName = HeaderName::from_static("git-protocol");
-/// A pack is sent in chunks of this size.
-const CHUNK_BYTES: usize = 64 << 10;
-/// Chunks that are made before the client takes them.
-const CHUNKS_AHEAD: usize = 4;
 /// The media type of the answer to a fetch.
 const FETCH_RESULT: &str = "application/x-git-upload-pack-result";
 
@@ -232,7 +227,11 @@ async fn answer(
     }
     match outcome {
         GitOutcome::Reply(reply) => Ok(small_response(reply)),
-        GitOutcome::Pack { request, fetch, slot, working } => Ok(request.stream(fetch, (slot, working))),
+        GitOutcome::Pack { request, fetch, slot, working } => {
+            // A client that leaves while it waits gives its slot back.
+            let turns = Turns::first(slot.running()).await;
+            Ok(request.stream(fetch, turns, (slot, working)))
+        }
     }
 }
 
@@ -399,17 +398,19 @@ impl GitRequest {
         Ok(Some(plain))
     }
 
-    /// Sends a pack while it is made, and drops `held` at the end.
-    fn stream(self, fetch: FetchRequest, held: impl Send + 'static) -> Response<ResponseBody> {
+    /// Sends a pack while it is made, in the turns of its account, and drops `held` at the end.
+    fn stream(self, fetch: FetchRequest, turns: Turns, held: impl Send + 'static) -> Response<ResponseBody> {
         let (sender, chunks) = Channel::new(CHUNKS_AHEAD);
         tokio::task::spawn_blocking(move || {
             let _held = held;
-            let mut writer =
-                ChunkWriter { sender, runtime: Handle::current(), buffer: BytesMut::with_capacity(CHUNK_BYTES) };
-            if let Err(error) = self.write_pack(&fetch, &mut writer) {
-                // Most likely the client has left. One that has not must not take an incomplete pack for the whole.
-                tracing::debug!(code = error.code(), "a fetch ended early");
-                writer.sender.abort(io::ErrorKind::BrokenPipe.into());
+            let mut writer = ChunkWriter::new(sender, turns);
+            match self.write_pack(&fetch, &mut writer) {
+                Ok(()) => writer.finish(),
+                Err(error) => {
+                    // Most likely the client has left. One that has not must not take an incomplete pack for the whole.
+                    tracing::debug!(code = error.code(), "a fetch ended early");
+                    writer.abort(io::ErrorKind::BrokenPipe.into());
+                }
             }
         });
         let mut response = Response::new(ResponseBody::Stream { chunks, left: None });
@@ -420,8 +421,7 @@ impl GitRequest {
 
     fn write_pack(&self, fetch: &FetchRequest, writer: &mut ChunkWriter) -> Result<()> {
         let lease = self.app.namespaces.lease(&self.account, &self.namespace)?;
-        fetch::answer(lease.repository(), fetch, writer)?;
-        Ok(writer.flush()?)
+        Ok(fetch::answer(lease.repository(), fetch, writer)?)
     }
 
     fn push(&self, body: &[u8]) -> Result<Reply> {
@@ -468,32 +468,6 @@ impl GitRequest {
 fn reply(media_type: &str, body: Vec<u8>) -> Reply {
     let reply = Reply::new(StatusCode::OK, body);
     reply.with(CONTENT_TYPE, media_type).with(CACHE_CONTROL, "no-cache")
-}
-
-/// Writes a response body in chunks from a thread that may block.
-struct ChunkWriter {
-    sender: ChunkSender<Bytes, io::Error>,
-    runtime: Handle,
-    buffer: BytesMut,
-}
-
-impl Write for ChunkWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(CHUNK_BYTES - self.buffer.len());
-        self.buffer.extend_from_slice(&bytes[..taken]);
-        if self.buffer.len() == CHUNK_BYTES {
-            self.flush()?;
-        }
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let chunk = std::mem::replace(&mut self.buffer, BytesMut::with_capacity(CHUNK_BYTES)).freeze();
-        self.runtime.block_on(self.sender.send_data(chunk)).map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod activity;
 mod admission;
 mod at_owner;
 mod body;
+mod chunk_writer;
 mod connections;
 mod dashboard;
 mod descriptors;
