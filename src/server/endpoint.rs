@@ -15,7 +15,6 @@ use super::pets::PetsEndpoint;
 use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
 use super::{dashboard, git, mcp, metrics, nodes, sandbox};
-use crate::app::App;
 use crate::billing::Billing;
 use crate::config::Config;
 use crate::dashboard::Dashboard;
@@ -37,7 +36,7 @@ pub(super) enum Endpoint {
     /// Requests that other nodes forward.
     Nodes(Arc<RequestHandler>),
     /// `GET /metrics`.
-    Metrics(Arc<App>),
+    Metrics(Arc<RequestHandler>),
     /// The dashboard's page, and the API below the same origin.
     Dashboard(Arc<RequestHandler>),
 }
@@ -62,7 +61,7 @@ impl Endpoint {
             Self::Pets(pets) => pets.respond(request, activity).await,
             Self::Sandbox(billing) => sandbox::respond(billing, request, activity).await,
             Self::Nodes(handler) => nodes::respond(handler, request, activity).await,
-            Self::Metrics(app) => metrics::respond(app, request, activity).await,
+            Self::Metrics(handler) => metrics::respond(handler, request, activity).await,
             Self::Dashboard(handler) => dashboard::respond(handler, request, activity).await,
         }
     }

@@ -1,40 +1,58 @@
 //! The listener of the metrics: `GET /metrics`, without a credential, on a separate address.
+//!
+//! As on the other open routes, few requests run at once, and their answers count in the memory of answers.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::activity::Activity;
-use super::reply_memory::small_response;
+use super::reply_memory::{HeldReply, small_response};
+use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
+use super::sender::Sender;
+use crate::api::Reply;
 use crate::api::error::{self, ErrorFormat};
-use crate::app::App;
 use crate::error::Error;
 
+/// The only path of this listener.
+const METRICS: &str = "/metrics";
+/// The sender of all its requests.
+static METRICS_SENDER: Sender = Sender::Route(METRICS);
 /// The media type of OpenMetrics.
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Responds to one request.
 pub(super) async fn respond(
-    app: Arc<App>,
+    handler: Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();
-    if request.method() != Method::GET || request.uri().path() != "/metrics" {
-        return small_response(error::reply(&error::no_route(), &ErrorFormat::Envelope));
+    if request.method() != Method::GET || request.uri().path() != METRICS {
+        return small_response(refuse(&error::no_route()));
     }
-    let text = tokio::task::spawn_blocking(move || app.jobs.metrics_text()).await;
-    match text.unwrap_or_else(|_| Err(Error::internal("reading the metrics panicked"))) {
-        Ok(text) => {
-            let mut response = Response::new(ResponseBody::from(Bytes::from(text)));
-            *response.status_mut() = StatusCode::OK;
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-            response
-        }
-        Err(error) => small_response(error::reply(&error, &ErrorFormat::Envelope)),
+    match answer(&handler).await {
+        Ok(reply) => reply.respond(),
+        Err(refusal) => small_response(refusal),
     }
+}
+
+async fn answer(handler: &RequestHandler) -> Result<HeldReply, Reply> {
+    let permit = handler.admission.open_request(&METRICS_SENDER).await?;
+    let app = Arc::clone(&handler.app);
+    let task = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        app.jobs.metrics_text()
+    });
+    let text = task.await.unwrap_or_else(|_| Err(Error::internal("reading the metrics panicked")));
+    let text = text.map_err(|error| refuse(&error))?;
+    let reply = Reply::new(StatusCode::OK, text).with(CONTENT_TYPE, MEDIA_TYPE);
+    handler.reply_memory.hold_unlisted(&METRICS_SENDER, reply)
+}
+
+fn refuse(error: &Error) -> Reply {
+    error::reply(error, &ErrorFormat::Envelope)
 }

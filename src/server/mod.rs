@@ -139,7 +139,7 @@ impl Server {
         for (listener, endpoint) in [
             (self.pets, Endpoint::Pets(PetsEndpoint::new(Arc::clone(&self.handler), app.animals.clone()))),
             (self.sandbox, Endpoint::Sandbox(Arc::clone(&app.billing))),
-            (self.metrics, Endpoint::Metrics(Arc::clone(&app))),
+            (self.metrics, Endpoint::Metrics(Arc::clone(&self.handler))),
             (self.dashboard, Endpoint::Dashboard(self.handler)),
             (Some(self.listener), endpoint),
         ] {
