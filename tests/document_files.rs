@@ -17,6 +17,9 @@ use crate::support::{Server, fresh, run, stdout, wait_for};
 const DAMAGED_FILES: usize = 60;
 /// Uploads at the same time.
 const UPLOADS: usize = 6;
+/// Lines of a PDF with more text than its reader collects, which is 16 MiB, and the characters of each.
+const LONG_LINES: usize = 17;
+const LONG_LINE_CHARS: usize = 1 << 20;
 /// Drawing instructions of a PDF that takes a while to read. They show no letter, so the file has no text.
 const INSTRUCTIONS: usize = 60_000;
 /// Sections of a long document. Each becomes a passage.
@@ -138,6 +141,18 @@ fn a_pdf_with_a_password_is_refused() {
     assert_eq!((refused.status, &refused.body["error"]["code"]), (400, &json!("invalid_document")), "{refused:?}");
     let message = refused.body["error"]["message"].as_str().expect("a message");
     assert!(message.contains("protected by a password"), "{message}");
+}
+
+#[test]
+fn a_pdf_with_more_text_than_its_reader_collects_is_too_large() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let line = "a".repeat(LONG_LINE_CHARS);
+    let lines = vec![(10, line.as_str()); LONG_LINES];
+    let refused = upload(&server, "filename=long.pdf", pdf(&[lines.as_slice()]));
+    assert_eq!((refused.status, &refused.body["error"]["code"]), (413, &json!("payload_too_large")), "{refused:?}");
+    let message = refused.body["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("bytes of text"), "{message}");
 }
 
 #[test]

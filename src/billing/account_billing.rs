@@ -231,8 +231,10 @@ fn webhook_secret(settings: &PaymentSettings, store: &Store) -> anyhow::Result<O
 #[cfg(test)]
 mod tests {
     use cuebase_storage::key_value::{Engine, LossyEngine, MemoryEngine};
+    use cuebase_storage::records::TransactionRecord;
     use jiff::SignedDuration;
     use serde_json::json;
+    use ulid::Ulid;
 
     use super::*;
 
@@ -309,6 +311,30 @@ mod tests {
         let statement = serde_json::to_value(billing.statement(&account).expect("reads")).expect("a view");
         assert_eq!((&statement["ledger"], &statement["balance_paise"]), (&json!("local"), &json!(0)));
         assert!(engine.apply_late_batches().is_empty(), "a batch was written");
+    }
+
+    #[test]
+    fn transactions_sort_by_creation_after_the_clock_went_back() {
+        let account = AccountId::default();
+        let billing = open(&clock(), UNLIMITED);
+        // Written while the clock was in the year 2100.
+        let at_ms: i64 = 4_102_444_800_000;
+        let id = Ulid::from_parts(at_ms.unsigned_abs(), 7);
+        let recharge = TransactionRecord { id, amount_paise: 50_000, note: "recharge".into(), at_ms };
+        let mut batch = billing.store.batch();
+        batch.add_transaction(&account, &recharge).expect("encodes");
+        billing.store.commit(batch).expect("writes");
+        for units in 1..=2 {
+            for _ in 0..units {
+                billing.reserve(&account, Meter::Reads).expect("room").charge();
+            }
+            billing.settle(&account).expect("settles");
+        }
+        let mut notes = Vec::new();
+        for transaction in billing.store.transactions(&account, usize::MAX).expect("reads") {
+            notes.push(transaction.note);
+        }
+        assert_eq!(notes, ["2 reads", "1 reads", "recharge"], "newest first");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A change of a wallet: read, worked out, and written on the condition that nothing else changed the wallet meanwhile.
 
+use std::time::{Duration, SystemTime};
+
 use cuebase_storage::records::{Meter, RecordBatch, Stored, TransactionRecord, WalletRecord};
 use cuebase_storage::{AccountId, Store};
 use ulid::Ulid;
@@ -12,7 +14,7 @@ pub(super) struct WalletChange {
     stored: Stored<WalletRecord>,
     /// The wallet as it will be written.
     pub(super) wallet: WalletRecord,
-    /// The transactions that the change adds, oldest first.
+    /// The transactions that the change adds, oldest first. [`Self::batch`] assigns their ids.
     pub(super) transactions: Vec<TransactionRecord>,
     /// Time of the transactions, milliseconds since the epoch.
     at_ms: i64,
@@ -43,7 +45,7 @@ impl WalletChange {
     /// Adds an amount to the balance, or subtracts a negative one, and adds the transaction that says why.
     pub(super) fn book(&mut self, amount_paise: i64, note: String) {
         self.wallet.balance_paise = self.wallet.balance_paise.saturating_add(amount_paise);
-        let id = Ulid::generate();
+        let id = Ulid::nil();
         self.transactions.push(TransactionRecord { id, amount_paise, note, at_ms: self.at_ms });
     }
 
@@ -62,9 +64,28 @@ impl WalletChange {
     pub(super) fn batch<'s>(&self, store: &'s Store) -> Result<RecordBatch<'s>> {
         let mut batch = store.batch();
         batch.replace_wallet(&self.stored, &self.wallet)?;
+        if self.transactions.is_empty() {
+            return Ok(batch);
+        }
+        // Whoever adds a transaction also replaces the wallet. If that happens after the wallet was read, this batch is
+        // not committed.
+        let mut newest = store.newest_transaction(&self.wallet.account)?;
         for transaction in &self.transactions {
-            batch.add_transaction(&self.wallet.account, transaction)?;
+            let id = id_after(newest, self.at_ms);
+            batch.add_transaction(&self.wallet.account, &TransactionRecord { id, ..transaction.clone() })?;
+            newest = Some(id);
         }
         Ok(batch)
     }
+}
+
+/// Returns an id of a time in milliseconds since the epoch, or of the millisecond after the newest id if that is later.
+/// It is random within its millisecond: after the restore of an older backup, the provider's ledger may know ids that
+/// the records do not have.
+fn id_after(newest: Option<Ulid>, at_ms: i64) -> Ulid {
+    let mut id_ms = at_ms.max(0).unsigned_abs();
+    if let Some(newest) = newest {
+        id_ms = id_ms.max(newest.timestamp_ms() + 1);
+    }
+    Ulid::from_datetime(SystemTime::UNIX_EPOCH + Duration::from_millis(id_ms))
 }

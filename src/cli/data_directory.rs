@@ -52,8 +52,7 @@ enum PathContent {
 ///
 /// When the directory is missing or is not a data directory. The error names the path, its origin and a remedy.
 pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
-    // In front of a database, the data directory is a cache, which every command may create.
-    if matches!(data_use, DataUse::Unchecked) || matches!(config.storage, StorageSettings::Shared(_)) {
+    if matches!(data_use, DataUse::Unchecked) || is_cache(config) {
         return Ok(());
     }
     let data = std::path::absolute(&config.data)?;
@@ -80,14 +79,22 @@ pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
     bail!("{problem} ({origin})\nhint: set another path with --data DIR or CUEBASE_DATA{remedy}")
 }
 
-/// Returns whether the data directory exists.
+/// Returns whether there are records to read: in a database, or in an existing data directory.
 ///
 /// # Errors
 ///
 /// When the path cannot be read.
-pub(super) fn exists(config: &Config) -> anyhow::Result<bool> {
+pub(super) fn has_records(config: &Config) -> anyhow::Result<bool> {
+    if is_cache(config) {
+        return Ok(true);
+    }
     let content = inspect(&config.data).map_err(explained("read the data directory", &config.data))?;
     Ok(matches!(content, PathContent::DataDirectory))
+}
+
+/// Returns whether the data directory is a cache in front of a database. Every command may create a cache.
+fn is_cache(config: &Config) -> bool {
+    matches!(config.storage, StorageSettings::Shared(_))
 }
 
 /// Determines what is at the path of a data directory.
@@ -116,5 +123,36 @@ fn path_exists(path: &Path) -> io::Result<bool> {
         Ok(_) => Ok(true),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Resolves settings from environment variables, with a folder as the data directory.
+    fn config_in(folder: &Path, environment: &[(&str, &str)]) -> Config {
+        let variable = |name: &str| {
+            let found = environment.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let mut config = Config::resolve(&BTreeMap::new(), variable, None).expect("resolves");
+        config.data = folder.to_owned();
+        config
+    }
+
+    #[test]
+    fn a_database_has_records_while_the_data_directory_is_empty() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let shared = [
+            ("CUEBASE_STORAGE_ENGINE", "postgres"),
+            ("CUEBASE_STORAGE_POSTGRES_URL", "postgres://a@b/c"),
+            ("CUEBASE_STORAGE_BUCKET", "s3://memories"),
+            ("CUEBASE_CLUSTER_ADVERTISE", "node-1:8090"),
+        ];
+        assert!(has_records(&config_in(folder.path(), &shared)).expect("reads"));
+        assert!(!has_records(&config_in(folder.path(), &[])).expect("reads"));
     }
 }

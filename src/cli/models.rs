@@ -33,7 +33,7 @@ pub(super) fn models(config: &Config) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let embedder_responds = print_embedder(&mut out, config)?;
     let chat_responds = print_chat_model(&mut out, config)?;
-    if data_directory::exists(config)? {
+    if data_directory::has_records(config)? {
         print_usage(&mut out, &control::run(config, Command::Models, &|_| {})?)?;
     }
     anyhow::ensure!(embedder_responds && chat_responds, "a model does not respond");

@@ -27,6 +27,11 @@ pub(super) struct LineCollector {
 }
 
 impl LineCollector {
+    /// Returns whether the reading ended because the file has more text than is collected.
+    pub(super) fn has_too_much_text(&self) -> bool {
+        self.bytes > TEXT_BYTES_MAX
+    }
+
     /// Ends the line that is being read.
     fn end_line_of_text(&mut self) {
         let line = std::mem::take(&mut self.line);
@@ -72,7 +77,7 @@ impl OutputDev for LineCollector {
         self.line.text.push_str(text);
         self.line.size = self.line.size.max(size);
         self.bytes += text.len();
-        if self.bytes > TEXT_BYTES_MAX {
+        if self.has_too_much_text() {
             return Err(OutputError::FormatError(std::fmt::Error));
         }
         self.begins_string = false;

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use cuebase_storage::AccountId;
 
-use super::protocol::{COMMAND, ENCRYPTED, MALFORMED, PdfLine, SECONDS_MAX};
+use super::protocol::{COMMAND, ENCRYPTED, MALFORMED, PdfLine, SECONDS_MAX, TOO_MUCH_TEXT};
 use crate::account_slots::AccountSlots;
 use crate::documents::error::DocumentError;
 use crate::memory_limit::reader_memory_mib;
@@ -46,6 +46,7 @@ pub(super) fn lines_of(bytes: &[u8], account: &AccountId) -> Result<Vec<PdfLine>
             serde_json::from_slice(&output).map_err(|error| DocumentError::malformed("PDF", error))
         }
         Some(Ok(ENCRYPTED)) => Err(DocumentError::Encrypted),
+        Some(Ok(TOO_MUCH_TEXT)) => Err(DocumentError::TooMuchText),
         Some(Ok(MALFORMED)) => Err(DocumentError::malformed("PDF", reason.trim())),
         Some(_) => Err(DocumentError::malformed("PDF", "its structure is damaged")),
         // Ended by a signal: that of the limit of time, or an allocation that failed.

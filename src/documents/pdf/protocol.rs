@@ -13,6 +13,8 @@ pub(super) const ADDRESS_SPACE_MIB_MAX: u64 = 2048;
 pub(super) const ENCRYPTED: u8 = 3;
 /// Exit status for a file that is not a PDF.
 pub(super) const MALFORMED: u8 = 4;
+/// Exit status for a file with more text than the process collects.
+pub(super) const TOO_MUCH_TEXT: u8 = 5;
 
 /// A line of text on a page. Lengths are in points, 1/72 inch; the origin is the lower left corner of the page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

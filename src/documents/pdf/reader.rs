@@ -7,7 +7,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pdf_extract::Document;
 
 use super::characters::LineCollector;
-use super::protocol::{ADDRESS_SPACE_MIB_MAX, ENCRYPTED, MALFORMED, SECONDS_MAX};
+use super::protocol::{ADDRESS_SPACE_MIB_MAX, ENCRYPTED, MALFORMED, SECONDS_MAX, TOO_MUCH_TEXT};
 use crate::memory_limit::reader_memory_mib;
 
 /// Reads a PDF on standard input and prints its lines as JSON. Returns the exit status.
@@ -35,6 +35,9 @@ pub fn run() -> anyhow::Result<u8> {
     }
     let mut collector = LineCollector::default();
     if let Err(error) = pdf_extract::output_doc(&document, &mut collector) {
+        if collector.has_too_much_text() {
+            return Ok(TOO_MUCH_TEXT);
+        }
         eprint!("{error}");
         return Ok(MALFORMED);
     }

@@ -94,7 +94,7 @@ pub struct PricesRecord {
 /// A movement of a wallet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionRecord {
-    /// The transaction id, also used as idempotency key with the provider.
+    /// The transaction id, also used as idempotency key with the provider. Sorts after the earlier ones of the account.
     pub id: Ulid,
     /// Amount in paise. Negative for a debit.
     pub amount_paise: i64,
@@ -152,6 +152,13 @@ impl Store {
     pub fn transactions(&self, account: &AccountId, limit: usize) -> Result<Vec<TransactionRecord>> {
         let entries = self.kv.scan_back(Column::Transactions, &prefix(&[account.as_str()]), None, limit)?;
         entries.iter().map(|(_, value)| decode(Column::Transactions, value)).collect()
+    }
+
+    /// Returns the greatest id of the transactions of an account. `None` if it has none.
+    pub fn newest_transaction(&self, account: &AccountId) -> Result<Option<Ulid>> {
+        let newest = self.kv.scan_back(Column::Transactions, &prefix(&[account.as_str()]), None, 1)?;
+        let Some((key, _)) = newest.first() else { return Ok(None) };
+        Ok(key.last_chunk().map(|bytes| Ulid::from_bytes(*bytes)))
     }
 
     /// Returns the transactions that are missing in the provider's ledger, oldest first.

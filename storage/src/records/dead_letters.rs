@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::namespaces::REMOVAL_BATCH_RECORDS;
 use super::queue_entry::{self, QueueEntry, QueuedWork};
 use super::store::{Store, decode, encode};
 use super::writes::{self, WriteChanges, WriteEnd, WriteOutcome};
@@ -249,15 +250,30 @@ impl Store {
     }
 
     /// Deletes the dead letters of a deleted namespace. Needs no condition: without the namespace, no letter of it can be
-    /// revived or added, so no other node replaces one.
+    /// revived or added, so no other node replaces one. Letters that cannot be decoded are set aside.
+    ///
+    /// Keys do not contain the namespace, so the letters of the account are read in pages, without their work.
     pub(super) fn drop_dead_letters_of(&self, account: &AccountId, namespace: NamespaceId) -> Result<()> {
-        let mut batch = Batch::new();
-        for letter in self.dead_letters(account, None, usize::MAX)? {
-            if letter.namespace_id == namespace {
-                DeadLetter::delete(&mut batch, account, letter.id);
+        let account_prefix = prefix(&[account.as_str()]);
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = self.kv.scan(Column::DeadLetters, &account_prefix, after.as_deref(), REMOVAL_BATCH_RECORDS)?;
+            if page.is_empty() {
+                return Ok(());
             }
+            let mut batch = Batch::new();
+            for (key, value) in page {
+                match decode::<DeadLetter>(Column::DeadLetters, &value) {
+                    Ok(letter) if letter.namespace_id == namespace => {
+                        DeadLetter::delete(&mut batch, account, letter.id);
+                    }
+                    Ok(_) => {}
+                    Err(_) => self.set_aside(Column::DeadLetters, &key)?,
+                }
+                after = Some(key);
+            }
+            self.kv.write(&batch, Durability::Buffered)?;
         }
-        self.kv.write(&batch, Durability::Buffered)
     }
 
     /// Returns the records that were set aside because they could not be decoded.

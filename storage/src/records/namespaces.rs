@@ -21,7 +21,7 @@ use crate::key_value::columns::{joined, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
 /// Maximum number of records that one batch of a removal deletes.
-const REMOVAL_BATCH_RECORDS: usize = 1000;
+pub(super) const REMOVAL_BATCH_RECORDS: usize = 1000;
 
 /// A namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
