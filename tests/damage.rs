@@ -377,6 +377,21 @@ fn memories_are_readable_after_a_pack_index_is_removed() {
     assert_eq!(write(&server, "default", "facts/b.md", "# Another note\n").status, 201);
 }
 
+/// Returns the id of the namespace `default`.
+fn namespace_id(data: &Path) -> Ulid {
+    let name = repository(data, "default").file_stem().expect("a name").to_string_lossy().into_owned();
+    let id = name.rsplit('.').next().expect("an id").to_uppercase();
+    id.parse().expect("a ULID")
+}
+
+/// Writes a value to a column of the records of a stopped server.
+fn put(data: &Path, column: Column, key: &[u8], value: &[u8]) {
+    let store = RocksEngine::open(&data.join("records")).expect("opens");
+    let mut batch = Batch::new();
+    batch.put(column, key, value);
+    store.write(&batch, Durability::Synced).expect("writes");
+}
+
 /// The data directory of a stopped server, with a queued write.
 struct QueuedWrite {
     data: PathBuf,
@@ -397,17 +412,12 @@ impl QueuedWrite {
         assert_eq!(write(&server, "default", "facts/kept.md", "# A kept note\n").status, 201);
         server.remember("default", &["The vault code is kept by Marit"]);
         server.kill();
-        let name = repository(&data, "default").file_stem().expect("a name").to_string_lossy().into_owned();
-        let id = name.rsplit('.').next().expect("an id").to_uppercase();
-        Self { namespace: id.parse().expect("a ULID"), data, _folder: folder }
+        Self { namespace: namespace_id(&data), data, _folder: folder }
     }
 
     /// Writes a value to a column of the records.
     fn put(&self, column: Column, key: &[u8], value: &[u8]) {
-        let store = RocksEngine::open(&self.data.join("records")).expect("opens");
-        let mut batch = Batch::new();
-        batch.put(column, key, value);
-        store.write(&batch, Durability::Synced).expect("writes");
+        put(&self.data, column, key, value);
     }
 
     /// Returns a key with the namespace id as prefix.
@@ -490,6 +500,33 @@ fn an_undecodable_newest_id_does_not_stop_the_start() {
     queued.put(Column::NewestIds, &UNREADABLE_ID.to_bytes(), b"garbage");
     let _server = queued.start();
     queued.assert_is_set_aside();
+}
+
+#[test]
+fn an_undecodable_newest_id_of_deleted_namespaces_does_not_stop_the_start() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Meta, b"newest-id", b"garbage");
+    let server = queued.start();
+    assert!(server.log().contains("cannot decode the newest id of deleted namespaces"), "{}", server.log());
+}
+
+#[test]
+fn an_undecodable_term_is_read_from_git_again() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let terms = json!({"terms": [{"term": "Kubernetes", "aliases": ["k8s"]}]});
+    assert_eq!(server.post("/v1/vocab", &terms).status, 202);
+    wait_for("the term", || server.get("/v1/vocab?word=k8s").body["found"] == true);
+    assert!(server.terminate());
+    put(&data, Column::Terms, &[&namespace_id(&data).to_bytes()[..], b"vocab/kubernetes.md"].concat(), b"garbage");
+    let server = Server::start(&data);
+    let listed = server.get("/v1/vocab");
+    assert_eq!(listed.status, 200, "{listed:?}");
+    // A retrieval opens the namespace.
+    assert_eq!(server.retrieve("default", "q=k8s").status, 200);
+    wait_for("the term again", || server.get("/v1/vocab?word=k8s").body["found"] == true);
+    let (is_sound, report) = run_doctor(&data, &[]);
+    assert!(is_sound, "{report}");
 }
 
 #[test]

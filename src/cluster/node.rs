@@ -122,10 +122,16 @@ impl Node {
         self.live.lock().clone()
     }
 
-    /// The addresses of the other nodes with a session, read for the call.
+    /// The addresses of the other nodes with a session, read for the call. Fails while the record of one cannot be decoded,
+    /// because the caller needs the answers of all.
     pub(super) fn read_peer_addresses(&self) -> Result<Vec<String>> {
+        let own = self.session_id();
         let mut addresses = Vec::new();
-        for (_, record) in self.parts.store.nodes()? {
+        for (id, record) in self.parts.store.sessions()? {
+            if own == Some(id) {
+                continue;
+            }
+            let Some(record) = record else { return Err(unknown_address(id)) };
             if record.address != self.address {
                 addresses.push(record.address);
             }
@@ -216,13 +222,14 @@ impl Node {
         if let Some(successor) = self.successor(namespace.id) {
             return Err(Error::Elsewhere { address: self.owner_or(namespace.id, successor)? });
         }
-        let claim = match store.prepare_claim(session.id(), namespace)? {
-            PreparedClaim::Held(claim) => claim,
-            PreparedClaim::Gone => return Err(Error::NamespaceGone),
-            PreparedClaim::OwnedBy(_, owner) => {
+        let claim = match store.prepare_claim(session.id(), namespace) {
+            Ok(PreparedClaim::Held(claim)) => claim,
+            Ok(PreparedClaim::Gone) => return Err(Error::NamespaceGone),
+            Ok(PreparedClaim::OwnedBy(_, owner)) => {
                 self.owners.put(namespace.id, owner.address.clone(), Instant::now());
                 return Err(Error::Elsewhere { address: owner.address });
             }
+            Err(error) => return Err(owner_error(namespace.id, error)),
         };
         // Nobody writes to the namespace now.
         if let Some(newest) = store.newest_id_of(namespace.id)? {
@@ -258,7 +265,8 @@ impl Node {
         if store.require_owned(namespace).is_ok() || !namespaces.is_open(namespace.id) {
             return Ok(());
         }
-        if let Some((_, owner)) = store.owner(namespace.id)?
+        let owner = store.owner(namespace.id).map_err(|error| owner_error(namespace.id, error))?;
+        if let Some((_, owner)) = owner
             && owner.address != self.address
         {
             return Err(Error::Elsewhere { address: owner.address });
@@ -281,7 +289,8 @@ impl Node {
 
     /// Returns the address of the node that owns a namespace; `successor` if nobody does.
     fn owner_or(&self, namespace: NamespaceId, successor: String) -> Result<String> {
-        let Some((_, owner)) = self.parts.store.owner(namespace)? else { return Ok(successor) };
+        let owner = self.parts.store.owner(namespace).map_err(|error| owner_error(namespace, error))?;
+        let Some((_, owner)) = owner else { return Ok(successor) };
         self.owners.put(namespace, owner.address.clone(), Instant::now());
         Ok(owner.address)
     }
@@ -339,11 +348,14 @@ impl Node {
         let store = &self.parts.store;
         let rows = store.node_rows()?;
         let ended = self.watch.lock().observe(store, rows, Instant::now())?;
+        let sessions = store.sessions()?;
+        self.shares.observe(sessions.len(), Instant::now());
         let mut live = Vec::new();
-        for (id, record) in store.nodes()? {
-            live.push(LiveNode { id, address: record.address, version: record.version });
+        for (id, record) in sessions {
+            if let Some(record) = record {
+                live.push(LiveNode { id, address: record.address, version: record.version });
+            }
         }
-        self.shares.observe(live.len(), Instant::now());
         *self.live.lock() = live;
         let queue = &self.parts.queue;
         queue.limit_workers(self.shares.of(queue.workers()));
@@ -530,6 +542,23 @@ impl Node {
 
 fn no_session() -> Error {
     let reason = "this node has no session: the database cannot be reached".to_owned();
+    Error::Disk { trouble: DiskTrouble::Unreachable, reason }
+}
+
+/// The error for a namespace whose owner was not read. One that cannot be decoded makes the namespace unavailable: the
+/// owner may still read it, so no other node may claim it.
+fn owner_error(namespace: NamespaceId, error: cuebase_storage::Error) -> Error {
+    match error {
+        cuebase_storage::Error::Corrupt { .. } => {
+            Error::DamagedNamespace(format!("the owner record of the namespace {namespace} is unreadable: {error}"))
+        }
+        error => error.into(),
+    }
+}
+
+/// The error while the record of a node cannot be decoded. The node replaces it, or is declared dead.
+fn unknown_address(node: NodeId) -> Error {
+    let reason = format!("the record of the node {node} cannot be decoded");
     Error::Disk { trouble: DiskTrouble::Unreachable, reason }
 }
 

@@ -89,7 +89,7 @@ impl Namespace {
             let terms = sync::term_changes(&repository, record.head, git.head())?;
             context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&record) })?;
         }
-        let vocabulary = sync::vocabulary(&context.store, record.id)?;
+        let vocabulary = sync::open_vocabulary(&context.store, &repository, git.head(), &record)?;
         let has_path_writes = context.store.has_path_writes(record.id)?;
         let snapshot = index.published();
         let snapshot_state = SnapshotState::opened(&snapshot.load_full(), bucket_copy);

@@ -8,7 +8,9 @@ use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, FileChange, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile};
-use cuebase_storage::records::{NamespaceRecord, RecordedCommit, TermChange, WriteChanges};
+use cuebase_storage::records::{
+    Acknowledgement, NamespaceRecord, RecordedCommit, TermChange, TermRecord, WriteChanges,
+};
 use cuebase_storage::{MessageId, NamespaceId, Store};
 use rayon::prelude::*;
 
@@ -366,9 +368,38 @@ fn term_change(file: FileChange) -> TermChange {
 
 /// Returns the vocabulary in the lookup.
 pub(super) fn vocabulary(store: &Store, namespace: NamespaceId) -> Result<Vocabulary> {
-    let mut terms = Vec::new();
-    for record in store.terms(namespace)? {
+    Ok(vocabulary_of(store.terms(namespace)?))
+}
+
+/// Returns the vocabulary in the lookup when the namespace is opened. If records of terms cannot be decoded, reads the
+/// terms from git again.
+pub(super) fn open_vocabulary(
+    store: &Store,
+    repository: &Repository,
+    head: Option<CommitId>,
+    record: &NamespaceRecord,
+) -> Result<Vocabulary> {
+    let list = store.term_list(record.id)?;
+    if list.unreadable.is_empty() {
+        return Ok(vocabulary_of(list.terms));
+    }
+    let mut changes = Vec::new();
+    for path in list.unreadable {
+        changes.push(TermChange::Remove(path));
+    }
+    changes.extend(term_changes(repository, None, head)?);
+    match store.acknowledge(&Acknowledgement { terms: &changes, ..Acknowledgement::new(record) }) {
+        Ok(()) => tracing::warn!(namespace = %record.id, "terms that could not be decoded were read from git again"),
+        // The namespace is served without them.
+        Err(error) => tracing::warn!(namespace = %record.id, %error, "terms that cannot be decoded were not replaced"),
+    }
+    vocabulary(store, record.id)
+}
+
+fn vocabulary_of(records: Vec<TermRecord>) -> Vocabulary {
+    let mut terms = Vec::with_capacity(records.len());
+    for record in records {
         terms.push(Term { term: record.term, aliases: record.aliases, definition: record.definition });
     }
-    Ok(Vocabulary::new(terms))
+    Vocabulary::new(terms)
 }

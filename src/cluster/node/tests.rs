@@ -209,6 +209,45 @@ fn the_next_owner_sets_an_entry_aside_that_cannot_be_decoded_and_takes_the_later
 }
 
 #[test]
+fn an_undecodable_owner_record_makes_only_its_namespace_unavailable() {
+    let data = SharedData::new();
+    let first = data.join("first:1");
+    let (damaged, sound) = (first.create(1), first.create(2));
+    for namespace in [&damaged, &sound] {
+        first.hold(namespace).expect("claims");
+        first.accept(namespace);
+    }
+    first.hand_over_all();
+    let mut batch = Batch::new();
+    batch.put(Column::Owners, damaged.id.to_bytes(), b"not an owner".to_vec());
+    data.engine.write(&batch, Durability::Synced).expect("writes");
+    let second = data.join("second:1");
+    for node in [&first, &second] {
+        let held = node.hold(&damaged);
+        assert!(matches!(&held, Err(Error::DamagedNamespace(_))), "{held:?}");
+    }
+    assert!(second.take_queued().is_err(), "the damaged namespace is reported");
+    assert!(second.owns(&sound) && !second.owns(&damaged));
+}
+
+#[test]
+fn a_node_joins_while_the_record_of_another_one_cannot_be_decoded() {
+    let data = SharedData::new();
+    let first = data.join("first:1");
+    let id = first.session_id().expect("a session");
+    let (key, _) = data.engine.scan(Column::Nodes, b"", None, 1).expect("reads").remove(0);
+    let mut batch = Batch::new();
+    batch.put(Column::Nodes, key, b"not a node".to_vec());
+    data.engine.write(&batch, Durability::Synced).expect("writes");
+    let second = data.join("second:1");
+    assert!(second.read_peer_addresses().is_err(), "the address of one node is unknown");
+    first.keep_session().expect("finds the record changed");
+    first.keep_session().expect("replaces it");
+    assert_eq!(first.session_id(), Some(id));
+    assert_eq!(second.read_peer_addresses().expect("reads"), ["first:1"]);
+}
+
+#[test]
 fn a_node_gives_up_unused_namespaces_above_its_share() {
     let data = SharedData::new();
     let first = data.join("first:1");

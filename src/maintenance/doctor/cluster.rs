@@ -61,6 +61,9 @@ impl ClusterDoctor {
                 Ok(()) => {}
                 Err(Error::Elsewhere { address }) => return self.examine_records(record, &address),
                 Err(Error::NamespaceGone) => return Ok(deleted(record)),
+                // The record of its owner's node cannot be decoded for now.
+                Err(Error::NotOwner(_)) => continue,
+                Err(Error::DamagedNamespace(reason)) => return Ok(damaged_namespace(record, reason)),
                 Err(error) => return Err(error),
             }
             match self.examine_owned(app, record, mode, on_objects) {

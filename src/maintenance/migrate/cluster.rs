@@ -56,18 +56,21 @@ impl Cluster {
     ///
     /// If a node is running: it renewed its session, or began one.
     pub(super) fn require_stopped(&self) -> anyhow::Result<()> {
-        let former = self.store.nodes()?;
+        let former = self.store.sessions()?;
         let mut watch = NodeWatch::new();
         loop {
             // Deletes the records of dead nodes, so the loop ends.
             watch.observe(&self.store, self.store.node_rows()?, Instant::now())?;
-            let nodes = self.store.nodes()?;
+            let nodes = self.store.sessions()?;
             if nodes.is_empty() {
                 return Ok(());
             }
             for node in &nodes {
                 if !former.contains(node) {
-                    let address = &node.1.address;
+                    let address = match &node.1 {
+                        Some(record) => record.address.as_str(),
+                        None => "an address that cannot be decoded",
+                    };
                     bail!("the node at {address} is running: stop all nodes of the cluster, then run this again");
                 }
             }

@@ -120,7 +120,7 @@ fn compare_files(
 /// Fails if a node was started during the migration.
 fn require_still_stopped(cluster: &Cluster) -> anyhow::Result<()> {
     ensure!(
-        cluster.store.nodes()?.is_empty(),
+        cluster.store.sessions()?.is_empty(),
         "a node of the cluster was started during the migration: stop it, then run this again"
     );
     Ok(())

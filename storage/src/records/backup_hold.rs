@@ -74,7 +74,7 @@ impl BackupHold {
     /// [`Error::SessionEnded`] if other nodes declared the node of the backup dead, so that the hold has ended.
     pub fn require_held(&self) -> Result<()> {
         let is_stored = self.store.kv.get(Column::Meta, HOLD_KEY)?.as_ref() == Some(&self.record);
-        if is_stored && self.store.node(self.node)?.is_some() { Ok(()) } else { Err(Error::SessionEnded) }
+        if is_stored && self.store.has_session(self.node)? { Ok(()) } else { Err(Error::SessionEnded) }
     }
 }
 
@@ -136,7 +136,7 @@ impl Store {
     fn is_hold_live(&self, stored: Option<&[u8]>) -> Result<bool> {
         let Some(stored) = stored else { return Ok(false) };
         let hold: HoldRecord = decode(Column::Meta, stored)?;
-        Ok(self.node(hold.node)?.is_some())
+        self.has_session(hold.node)
     }
 
     fn release_hold(&self, record: &[u8]) -> Result<()> {

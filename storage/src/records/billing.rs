@@ -117,6 +117,24 @@ pub struct PaymentRecord {
     pub credited: bool,
 }
 
+/// Decodes a transaction. Logs one that cannot be decoded. It is not set aside, because an operator could then delete the
+/// only record of a payment.
+fn readable_transaction(account: &AccountId, key: &[u8], value: &[u8]) -> Option<TransactionRecord> {
+    match decode(Column::Transactions, value) {
+        Ok(transaction) => Some(transaction),
+        Err(error) => {
+            let transaction = key.last_chunk().map(|id| Ulid::from_bytes(*id).to_string());
+            tracing::error!(
+                %error,
+                %account,
+                transaction,
+                "cannot decode a transaction; statements and the payment provider's ledger lack it"
+            );
+            None
+        }
+    }
+}
+
 /// Reads the plan of a wallet. A plan of an earlier version that no longer exists counts as none.
 fn known_plan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<PlanName>, D::Error> {
     match Option::<String>::deserialize(deserializer)? {
@@ -148,10 +166,25 @@ impl Store {
         self.kv.write(&batch, Durability::Synced)
     }
 
-    /// Returns the newest transactions of an account, newest first.
+    /// Returns the newest transactions of an account, newest first. There are fewer than `limit` only if there are no older
+    /// ones. Logs and omits transactions that cannot be decoded. The balance of the wallet does not depend on them.
     pub fn transactions(&self, account: &AccountId, limit: usize) -> Result<Vec<TransactionRecord>> {
-        let entries = self.kv.scan_back(Column::Transactions, &prefix(&[account.as_str()]), None, limit)?;
-        entries.iter().map(|(_, value)| decode(Column::Transactions, value)).collect()
+        let prefix = prefix(&[account.as_str()]);
+        let mut before: Option<Vec<u8>> = None;
+        let mut transactions = Vec::new();
+        while transactions.len() < limit {
+            let missing = limit - transactions.len();
+            let page = self.kv.scan_back(Column::Transactions, &prefix, before.as_deref(), missing)?;
+            let is_last = page.len() < missing;
+            for (key, value) in page {
+                transactions.extend(readable_transaction(account, &key, &value));
+                before = Some(key);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(transactions)
     }
 
     /// Returns the greatest id of the transactions of an account. `None` if it has none.
@@ -161,12 +194,13 @@ impl Store {
         Ok(key.last_chunk().map(|bytes| Ulid::from_bytes(*bytes)))
     }
 
-    /// Returns the transactions that are missing in the provider's ledger, oldest first.
+    /// Returns the transactions that are missing in the provider's ledger, oldest first. Logs and omits those that cannot
+    /// be decoded, which stay in the outbox.
     pub fn unmirrored_transactions(&self, account: &AccountId) -> Result<Vec<TransactionRecord>> {
         let mut unmirrored = Vec::new();
         for (key, _) in self.kv.scan(Column::Outbox, &prefix(&[account.as_str()]), None, usize::MAX)? {
             if let Some(value) = self.kv.get(Column::Transactions, &key)? {
-                unmirrored.push(decode(Column::Transactions, &value)?);
+                unmirrored.extend(readable_transaction(account, &key, &value));
             }
         }
         Ok(unmirrored)
@@ -246,5 +280,38 @@ impl RecordBatch<'_> {
     /// if it was processed before.
     pub fn process_notification(&mut self, id: &str, at_ms: i64) -> Result<()> {
         self.create(Column::Notifications, id.as_bytes(), &at_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transaction(id: u128) -> TransactionRecord {
+        TransactionRecord { id: Ulid::from(id), amount_paise: 100, note: "recharge".into(), at_ms: 1 }
+    }
+
+    #[test]
+    fn a_transaction_that_cannot_be_decoded_does_not_hide_others_or_change_the_balance() {
+        let store = Store::in_memory().expect("creates");
+        let account = AccountId::default();
+        let wallet = WalletRecord { balance_paise: 400, ..WalletRecord::default() };
+        let mut batch = store.batch();
+        batch.replace_wallet(&store.stored_wallet(&account).expect("reads"), &wallet).expect("encodes");
+        for id in 1..=4 {
+            batch.add_transaction(&account, &transaction(id)).expect("encodes");
+        }
+        store.commit(batch).expect("writes");
+        let mut damage = Batch::new();
+        let key = prefixed_key(&[account.as_str()], &Ulid::from(3u128).to_bytes());
+        damage.put(Column::Transactions, key, b"garbage".to_vec());
+        store.kv.write(&damage, Durability::Buffered).expect("writes");
+        let listed = store.transactions(&account, 2).expect("reads");
+        assert_eq!(listed, [transaction(4), transaction(2)], "the list is as long as wanted");
+        let unmirrored = store.unmirrored_transactions(&account).expect("reads");
+        assert_eq!(unmirrored, [transaction(1), transaction(2), transaction(4)]);
+        assert_eq!(store.wallet(&account).expect("reads"), Some(wallet));
+        let (_, problems) = store.check();
+        assert_eq!(problems, ["transactions: 1 records cannot be read"]);
     }
 }

@@ -75,7 +75,7 @@ pub use store::{DATA_FORMAT, DATA_FORMAT_OLDEST, RECORD_FORMAT, Store};
 pub use stored::Stored;
 pub use usage_record::{Meter, UsageRecord};
 pub use vectors::VectorKey;
-pub use vocabulary::{TermChange, TermRecord};
+pub use vocabulary::{TermChange, TermList, TermRecord};
 pub use work::{
     Conversation, DocumentDraft, ErasureReport, ErasureSelection, Message, MessageBody, MessageContent, Moment,
     PassageDraft, Role, SentTime, SkillDraft, TermDraft,

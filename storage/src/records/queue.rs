@@ -274,6 +274,7 @@ mod tests {
 
     use super::*;
     use crate::identity::{AccountId, NamespaceId, NamespaceName};
+    use crate::records::store::NEWEST_ID_KEY;
     use crate::records::{Acknowledgement, Conversation, Meter, NamespaceRecord, QueuedWork, UsageRecord};
 
     fn message(id: u128) -> MessageId {
@@ -426,6 +427,35 @@ mod tests {
         assert_eq!(store.unreadable().expect("reads").len(), 2);
         enqueue(&store, &other, &entry(8, 0, &other));
         assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(8u128)));
+    }
+
+    #[test]
+    fn an_undecodable_newest_id_of_deleted_namespaces_is_replaced_by_the_greatest_other_id() {
+        let store = Store::in_memory().expect("creates");
+        let (home, other) = (namespace(&store, 1), namespace_named(&store, "other", 2));
+        enqueue(&store, &home, &entry(3, 0, &home));
+        enqueue(&store, &other, &entry(7, 0, &other));
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, NEWEST_ID_KEY, b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(7u128)));
+        let replaced = store.kv.get(Column::Meta, NEWEST_ID_KEY).expect("reads");
+        assert_eq!(replaced, Some(Ulid::from(7u128).to_bytes().to_vec()));
+    }
+
+    #[test]
+    fn a_namespace_is_removed_although_the_newest_id_of_deleted_namespaces_is_undecodable() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, 1);
+        enqueue(&store, &home, &entry(3, 0, &home));
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, NEWEST_ID_KEY, b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert!(store.retire_namespace(&home).expect("deletes"));
+        for removal in store.pending_removals().expect("reads") {
+            store.remove_records(&removal).expect("removes");
+        }
+        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(3u128)));
     }
 
     #[test]

@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
-use super::ownership::Fences;
+use super::billing::TransactionRecord;
+use super::ownership::{Fences, NodeRecord, OwnerRecord};
 use super::usage_state::UsageParts;
+use super::vocabulary::TermRecord;
 use crate::error::{Error, Result};
 use crate::identity::NamespaceId;
 use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};
@@ -45,12 +47,24 @@ pub struct Store {
     pub(super) abandoned_hold: Mutex<Option<Vec<u8>>>,
 }
 
+/// The record [`NEWEST_ID_KEY`].
+#[derive(Default)]
+struct NewestIdOfDeleted {
+    /// The id. `None` if there is none, or if it cannot be decoded.
+    id: Option<Ulid>,
+    /// The bytes of the record, if they cannot be decoded.
+    unreadable: Option<Vec<u8>>,
+}
+
 impl Store {
     /// The greatest id assigned so far. The batch that writes a record also records its id, for the namespace: one record
     /// for all would make several nodes wait for each other. Of two concurrent batches the later one may record the
     /// smaller id, so new ids should begin one second after this one.
+    ///
+    /// Records that cannot be decoded are left out. Ids then continue after the clock and the ids of the other records.
     pub fn newest_id(&self) -> Result<Option<Ulid>> {
-        let mut newest = self.newest_id_of_deleted()?;
+        let of_deleted = self.newest_id_of_deleted()?;
+        let mut newest = of_deleted.id;
         let mut unreadable = Vec::new();
         for entry in self.kv.read_all(Column::NewestIds) {
             let (key, value) = entry?;
@@ -63,7 +77,31 @@ impl Store {
         for (key, error) in &unreadable {
             self.set_newest_id_aside(key, error)?;
         }
+        if let Some(bytes) = of_deleted.unreadable
+            && let Err(error) = self.replace_newest_id(bytes, newest)
+        {
+            tracing::warn!(%error, "the newest id of deleted namespaces could not be replaced; the next start tries");
+        }
         Ok(newest)
+    }
+
+    /// Replaces the newest id of deleted namespaces, whose bytes cannot be decoded. `newest` is the greatest other id.
+    fn replace_newest_id(&self, unreadable: Vec<u8>, newest: Option<Ulid>) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.expect(Column::Meta, NEWEST_ID_KEY, Some(unreadable));
+        match newest {
+            Some(newest) => {
+                batch.put(Column::Meta, NEWEST_ID_KEY, newest.to_bytes());
+            }
+            None => {
+                batch.delete(Column::Meta, NEWEST_ID_KEY);
+            }
+        }
+        match self.kv.write(&batch, Durability::Synced) {
+            // Another process replaced it.
+            Err(Error::ConditionFailed { .. }) => Ok(()),
+            written => written,
+        }
     }
 
     /// The greatest id assigned in a namespace, as [`Self::newest_id`]. `None` if it has none, or only ids from before
@@ -90,7 +128,7 @@ impl Store {
     /// Keeps the greatest id of a namespace whose records are deleted by the batch, since ids must not go back.
     pub(super) fn keep_newest_id(&self, batch: &mut Batch, namespace: NamespaceId) -> Result<()> {
         self.newest_ids.lock().remove(&namespace);
-        let kept = self.newest_id_of_deleted()?;
+        let kept = self.newest_id_of_deleted()?.id;
         if let Some(newest) = self.newest_id_of(namespace)?
             && kept < Some(newest)
         {
@@ -99,12 +137,24 @@ impl Store {
         Ok(())
     }
 
-    /// The greatest id assigned in a deleted namespace, or before ids were recorded by namespace.
-    fn newest_id_of_deleted(&self) -> Result<Option<Ulid>> {
-        match self.kv.get(Column::Meta, NEWEST_ID_KEY)? {
-            Some(bytes) => Ok(Some(decode_id(&bytes)?)),
-            None => Ok(None),
+    /// The greatest id assigned in a deleted namespace, or before ids were recorded by namespace. Logs one that cannot be
+    /// decoded.
+    fn newest_id_of_deleted(&self) -> Result<NewestIdOfDeleted> {
+        let mut of_deleted = NewestIdOfDeleted::default();
+        let Some(bytes) = self.kv.get(Column::Meta, NEWEST_ID_KEY)? else { return Ok(of_deleted) };
+        match decode_id(&bytes) {
+            Ok(id) => of_deleted.id = Some(id),
+            Err(error) => {
+                let key = String::from_utf8_lossy(NEWEST_ID_KEY);
+                tracing::error!(
+                    %error,
+                    %key,
+                    "cannot decode the newest id of deleted namespaces; ids continue after the clock and those of the others"
+                );
+                of_deleted.unreadable = Some(bytes);
+            }
         }
+        Ok(of_deleted)
     }
 
     /// Adds the assignment of an id to a batch.
@@ -223,8 +273,16 @@ pub(super) fn decode_id(bytes: &[u8]) -> Result<Ulid> {
     Ok(Ulid::from_bytes(bytes))
 }
 
-/// Whether a value has the form of the column's values: raw bytes, nothing, or a record.
+/// Whether a value has the form of the column's values: raw bytes, nothing, or a record. Records that lists leave out
+/// where they are, and do not set aside, are decoded completely.
 fn is_readable(column: Column, value: &[u8]) -> bool {
+    match column {
+        Column::Terms => return decode::<TermRecord>(column, value).is_ok(),
+        Column::Transactions => return decode::<TransactionRecord>(column, value).is_ok(),
+        Column::Nodes => return decode::<NodeRecord>(column, value).is_ok(),
+        Column::Owners => return decode::<OwnerRecord>(column, value).is_ok(),
+        _ => {}
+    }
     match value.split_first() {
         // Columns of keys without values.
         None => true,

@@ -18,7 +18,7 @@ const PAGE_ENTRIES: usize = 10_000;
 
 /// Who owns a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OwnerRecord {
+pub(in crate::records) struct OwnerRecord {
     /// The owner. `None` after it released the namespace.
     node: Option<NodeId>,
     /// Number of claims so far.
@@ -82,7 +82,8 @@ impl Store {
     /// namespace, so the caller can read what the former owner left.
     ///
     /// # Errors
-    /// As [`Self::claim`].
+    /// As [`Self::claim`]. [`Error::Corrupt`] if the owner record cannot be decoded: another node may own the namespace.
+    /// [`Error::NotOwner`] if the record of the owner's node cannot be decoded.
     pub fn prepare_claim(&self, node: NodeId, namespace: &NamespaceKey) -> Result<PreparedClaim> {
         let key = namespace.id.to_bytes();
         loop {
@@ -99,7 +100,7 @@ impl Store {
             // or a batch under the former claim that comes late fails.
             if let Some(owner) = owner
                 && owner != node
-                && let Some(record) = self.node(owner)?
+                && let Some(record) = self.session_of_owner(owner, namespace)?
             {
                 return Ok(PreparedClaim::OwnedBy(owner, record));
             }
@@ -116,6 +117,20 @@ impl Store {
                 Err(Error::ConditionFailed { .. }) => {}
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Returns the record of a node that owns a namespace. `None` if the node has no session.
+    ///
+    /// # Errors
+    /// [`Error::NotOwner`] if the record cannot be decoded: the node has a session, but its address is unknown.
+    fn session_of_owner(&self, owner: NodeId, namespace: &NamespaceKey) -> Result<Option<NodeRecord>> {
+        match self.node(owner) {
+            Err(error @ Error::Corrupt { .. }) => {
+                tracing::error!(%error, node = %owner, "cannot decode the record of a node");
+                Err(Error::NotOwner(namespace.clone()))
+            }
+            found => found,
         }
     }
 
@@ -183,6 +198,9 @@ impl Store {
     }
 
     /// Returns the owner of a namespace. `None` if it was never claimed, was released, or its owner has no session.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the owner record, or the record of the owner's node, cannot be decoded.
     pub fn owner(&self, namespace: NamespaceId) -> Result<Option<(NodeId, NodeRecord)>> {
         let record: Option<OwnerRecord> = self.get_record(Column::Owners, &namespace.to_bytes())?;
         let Some(owner) = record.and_then(|record| record.node) else { return Ok(None) };
@@ -191,7 +209,7 @@ impl Store {
     }
 
     /// Returns how many namespaces each node owns. Reads the owner of every namespace. A node that ended without
-    /// releasing a namespace is counted until another node claims it.
+    /// releasing a namespace is counted until another node claims it. Logs and omits owners that cannot be decoded.
     pub fn owner_counts(&self) -> Result<BTreeMap<NodeId, usize>> {
         let mut counts = BTreeMap::new();
         let mut after: Option<Vec<u8>> = None;
@@ -199,26 +217,31 @@ impl Store {
             let page = self.kv.scan(Column::Owners, b"", after.as_deref(), PAGE_ENTRIES)?;
             let Some((last, _)) = page.last() else { return Ok(counts) };
             after = Some(last.clone());
-            for (_, value) in page {
-                let record: OwnerRecord = decode(Column::Owners, &value)?;
-                if let Some(node) = record.node {
+            for (key, value) in page {
+                if let Some(record) = readable_owner(&key, &value)
+                    && let Some(node) = record.node
+                {
                     *counts.entry(node).or_insert(0) += 1;
                 }
             }
         }
     }
 
-    /// Returns the number of namespaces whose owner has no session any more. Any node can claim them.
+    /// Returns the number of namespaces whose owner has no session any more. Any node can claim them. Logs and omits owners
+    /// that cannot be decoded.
     pub fn stale_owners(&self) -> Result<u64> {
         let mut live = BTreeSet::new();
-        for (id, _) in self.nodes()? {
+        for (id, _) in self.sessions()? {
             live.insert(id);
         }
         let mut stale = 0;
         for entry in self.kv.read_all(Column::Owners) {
-            let (_, value) = entry?;
-            let record: OwnerRecord = decode(Column::Owners, &value)?;
-            stale += u64::from(record.node.is_some_and(|node| !live.contains(&node)));
+            let (key, value) = entry?;
+            if let Some(record) = readable_owner(&key, &value)
+                && let Some(node) = record.node
+            {
+                stale += u64::from(!live.contains(&node));
+            }
         }
         Ok(stale)
     }
@@ -236,5 +259,17 @@ impl Store {
     /// Stops writing to all namespaces, as after the end of the session.
     pub fn forget_claims(&self) {
         self.fences.drop_all();
+    }
+}
+
+/// Decodes the owner record of a namespace. Logs one that cannot be decoded.
+fn readable_owner(key: &[u8], value: &[u8]) -> Option<OwnerRecord> {
+    match decode(Column::Owners, value) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            let namespace = NamespaceId::at_start_of(key).map(|id| id.to_string());
+            tracing::error!(%error, namespace, "cannot decode the owner of a namespace, which is unavailable");
+            None
+        }
     }
 }

@@ -14,6 +14,10 @@
 //! Clocks of different machines are not compared. A node measures from the moment at which it sent a renewal, an observer
 //! from the moment at which it first read the renewed record, which is later. Both use their own monotonic clock.
 //!
+//! An owner record that cannot be decoded makes its namespace unavailable: a node that owns it may still read, so no other
+//! node may claim it. A node record that cannot be decoded is that of a node with a session. Its node replaces it at the
+//! next renewal; otherwise the node is declared dead.
+//!
 //! A store of one process ([`Store::open`](super::Store::open)) has no nodes, no owners and no fences.
 
 mod claims;
@@ -30,6 +34,7 @@ pub use node_id::NodeId;
 pub use session::NodeSession;
 pub use watch::{NodeRows, NodeWatch};
 
+pub(super) use claims::OwnerRecord;
 pub(super) use fences::Fences;
 
 use std::time::Duration;
@@ -42,3 +47,5 @@ pub const SESSION_MARGIN: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unreadable_tests;

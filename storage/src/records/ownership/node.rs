@@ -20,15 +20,38 @@ pub struct NodeRecord {
 }
 
 impl Store {
-    /// Returns the nodes that have a session, by id. Some may be dead without having been declared so.
+    /// Returns the nodes that have a session, by id. Some may be dead without having been declared so. Omits nodes whose
+    /// record cannot be decoded; [`Self::sessions`] returns these too.
     pub fn nodes(&self) -> Result<Vec<(NodeId, NodeRecord)>> {
         let mut nodes = Vec::new();
-        for (key, value) in self.kv.scan(Column::Nodes, b"", None, usize::MAX)? {
-            if let Some(id) = NodeId::of_key(&key) {
-                nodes.push((id, decode(Column::Nodes, &value)?));
+        for (id, record) in self.sessions()? {
+            if let Some(record) = record {
+                nodes.push((id, record));
             }
         }
         Ok(nodes)
+    }
+
+    /// Returns the ids of all nodes that have a session, in order, with their records. A record that cannot be decoded is
+    /// logged and `None`. Its node replaces it at the next renewal; otherwise the node is declared dead.
+    pub fn sessions(&self) -> Result<Vec<(NodeId, Option<NodeRecord>)>> {
+        let mut sessions = Vec::new();
+        for (key, value) in self.kv.scan(Column::Nodes, b"", None, usize::MAX)? {
+            let Some(id) = NodeId::of_key(&key) else { continue };
+            match decode(Column::Nodes, &value) {
+                Ok(record) => sessions.push((id, Some(record))),
+                Err(error) => {
+                    tracing::error!(%error, node = %id, "cannot decode the record of a node");
+                    sessions.push((id, None));
+                }
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// Whether a node has a session. Does not decode its record.
+    pub(in crate::records) fn has_session(&self, id: NodeId) -> Result<bool> {
+        Ok(self.kv.get(Column::Nodes, &id.to_bytes())?.is_some())
     }
 
     /// Returns a node that has a session. `None` if the node ended or was declared dead.

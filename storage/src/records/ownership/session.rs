@@ -120,7 +120,19 @@ impl NodeSession {
             self.reads.lock().is_over = true;
             return Err(Error::SessionEnded);
         };
-        stored.record = decode(Column::Nodes, &bytes)?;
+        match decode(Column::Nodes, &bytes) {
+            Ok(record) => stored.record = record,
+            Err(error) => {
+                tracing::error!(
+                    %error,
+                    node = %self.id,
+                    "cannot decode the record of this node; the next renewal replaces it"
+                );
+                // The renewal before may have been seen. An equal record later would look like none to an observer, which
+                // would then declare this node dead before its reads end.
+                stored.record.renewals += 1;
+            }
+        }
         stored.bytes = bytes;
         // Not a renewal: how old the record is, is unknown. The next renewal extends the reads.
         Ok(())

@@ -49,7 +49,7 @@ impl CommonSettings {
 
     /// The record after a node has joined with the same values, and perhaps with further settings. Leaves out nodes
     /// without a session.
-    fn joined(&self, node: NodeId, wanted: &BTreeMap<String, String>, alive: &[(NodeId, NodeRecord)]) -> Self {
+    fn joined(&self, node: NodeId, wanted: &BTreeMap<String, String>, alive: &[(NodeId, Option<NodeRecord>)]) -> Self {
         let mut values = self.values.clone();
         for (name, value) in wanted {
             values.insert(name.clone(), value.clone());
@@ -81,7 +81,7 @@ pub fn agree_on_settings(store: &Store, node: NodeId, wanted: &BTreeMap<String, 
         let current = stored.record.clone().unwrap_or_default();
         let names = current.differences(wanted);
         let next = if names.is_empty() {
-            current.joined(node, wanted, &store.nodes()?)
+            current.joined(node, wanted, &store.sessions()?)
         } else {
             if let Some(address) = wait_for_live_node(store, Others::of(&current, node))? {
                 return Err(SetupError::OtherSettings { address, names });
@@ -150,10 +150,13 @@ impl Others {
     fn observe(&mut self, store: &Store, rows: NodeRows, now: Instant) -> Result<Liveness> {
         self.watch.observe(store, rows, now)?;
         let mut liveness = Liveness::Dead;
-        for (id, record) in store.nodes()? {
+        for (id, record) in store.sessions()? {
             if !self.ids.contains(&id) {
                 continue;
             }
+            liveness = Liveness::Unknown;
+            // The node of a record that cannot be decoded may be alive.
+            let Some(record) = record else { continue };
             match self.first.get(&id) {
                 Some(first) if *first != record => return Ok(Liveness::Alive(record.address)),
                 Some(_) => {}
@@ -161,7 +164,6 @@ impl Others {
                     self.first.insert(id, record);
                 }
             }
-            liveness = Liveness::Unknown;
         }
         Ok(liveness)
     }
@@ -173,7 +175,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::key_value::MemoryEngine;
+    use crate::key_value::{Batch, Durability, MemoryEngine};
     use crate::records::ownership::{NodeSession, SESSION_TTL};
 
     fn store() -> Arc<Store> {
@@ -276,6 +278,22 @@ mod tests {
             assert_eq!(others.observe(&store, rows, now).expect("observes"), expected, "{now:?}");
         }
         assert_eq!(store.node(first.id()).expect("reads"), None);
+    }
+
+    #[test]
+    fn a_node_whose_record_cannot_be_decoded_may_be_alive() {
+        let store = store();
+        let first = session(&store, "a:1");
+        let used = CommonSettings { values: BTreeMap::new(), nodes: BTreeSet::from([first.id()]) };
+        let mut damage = Batch::new();
+        damage.put(Column::Nodes, first.id().to_bytes(), b"garbage".to_vec());
+        store.kv.write(&damage, Durability::Synced).expect("writes");
+        let mut others = Others::of(&used, NodeId::generate());
+        let now = Instant::now();
+        let rows = store.node_rows().expect("reads");
+        assert_eq!(others.observe(&store, rows, now).expect("observes"), Liveness::Unknown);
+        let joined = used.joined(NodeId::generate(), &BTreeMap::new(), &store.sessions().expect("reads"));
+        assert!(joined.nodes.contains(&first.id()), "{joined:?}");
     }
 
     #[test]
