@@ -238,6 +238,8 @@ impl ErasureScope<'_> {
         }
         if let ErasureSelection::Subject(subject) = selection {
             let subject = folded(subject);
+            // The text of a conversation that is left out would stay, so the erasure fails.
+            self.store.require_readable_conversations(self.namespace)?;
             for record in self.store.conversations(self.namespace, None, usize::MAX)? {
                 for message in self.store.messages(record.id)? {
                     let speaker = message.body.name.as_deref().unwrap_or(message.body.role.label());

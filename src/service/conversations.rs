@@ -6,7 +6,6 @@
 //! A conversation is changed on the condition that its record is still as it was read; otherwise it is read again. So
 //! no lock is held over a conversation.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cuebase_storage::records::{
@@ -100,20 +99,8 @@ impl Conversations {
 
     /// Returns the messages of a branch, the first message first.
     pub fn branch_messages(&self, record: &ConversationRecord, branch: &str) -> Result<Vec<MessageRecord>> {
-        let mut next = find_branch(record, branch)?.head;
-        let mut messages = HashMap::new();
-        for message in self.store.messages(record.id)? {
-            messages.insert(message.id, message);
-        }
-        let mut line = Vec::new();
-        while let Some(id) = next
-            && let Some(message) = messages.remove(&id)
-        {
-            next = message.parent;
-            line.push(message);
-        }
-        line.reverse();
-        Ok(line)
+        let head = find_branch(record, branch)?.head;
+        Ok(self.store.branch_messages(record, head)?)
     }
 
     /// Changes the title or the active branch of a conversation.

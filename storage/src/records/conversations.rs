@@ -1,6 +1,6 @@
 //! Managed conversations: a tree of messages with named branches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
@@ -10,13 +10,15 @@ use super::namespaces::{NamespaceRecord, key};
 use super::store::{Store, decode, encode};
 use super::stored::Stored;
 use super::work::MessageBody;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::Column;
 use crate::key_value::columns::prefixed_key;
 
 /// Messages that are in memory at once while only their parents are needed.
 const PARENTS_PAGE_MESSAGES: usize = 128;
+/// Messages that are read at a time for a branch. Those of other branches among them are not used.
+const BRANCH_PAGE_MESSAGES: usize = 256;
 
 /// A conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +97,8 @@ impl Store {
         Ok(stored)
     }
 
-    /// Returns up to `limit` conversations of a namespace that are older than `before`, newest first.
+    /// Returns up to `limit` conversations of a namespace that are older than `before`, newest first. There are fewer only if
+    /// there are no older ones. Logs and omits conversations that cannot be decoded.
     pub fn conversations(
         &self,
         namespace: &NamespaceRecord,
@@ -103,13 +106,41 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<ConversationRecord>> {
         let prefix = namespace.id.to_bytes();
-        let before = before.map(|id| key(namespace.id, &id.to_bytes()));
+        let mut before = before.map(|id| key(namespace.id, &id.to_bytes()));
         let mut records = Vec::new();
-        for (listed, _) in self.kv.scan_back(Column::ConversationsByNamespace, &prefix, before.as_deref(), limit)? {
-            let record_key = prefixed_key(&[namespace.account.as_str()], &listed[prefix.len()..]);
-            records.extend(self.get_record::<ConversationRecord>(Column::Conversations, &record_key)?);
+        while records.len() < limit {
+            let missing = limit - records.len();
+            let page = self.kv.scan_back(Column::ConversationsByNamespace, &prefix, before.as_deref(), missing)?;
+            let is_last = page.len() < missing;
+            for (listed, _) in page {
+                let record_key = prefixed_key(&[namespace.account.as_str()], &listed[prefix.len()..]);
+                match self.get_record::<ConversationRecord>(Column::Conversations, &record_key) {
+                    Err(error @ Error::Corrupt { .. }) => {
+                        let conversation = text_of_last_id(&listed);
+                        tracing::error!(%error, conversation, "cannot decode a conversation");
+                    }
+                    found => records.extend(found?),
+                }
+                before = Some(listed);
+            }
+            if is_last {
+                break;
+            }
         }
         Ok(records)
+    }
+
+    /// Checks that all conversations of a namespace can be decoded.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if one cannot.
+    pub fn require_readable_conversations(&self, namespace: &NamespaceRecord) -> Result<()> {
+        let prefix = namespace.id.to_bytes();
+        for (listed, _) in self.kv.scan(Column::ConversationsByNamespace, &prefix, None, usize::MAX)? {
+            let record_key = prefixed_key(&[namespace.account.as_str()], &listed[prefix.len()..]);
+            self.get_record::<ConversationRecord>(Column::Conversations, &record_key)?;
+        }
+        Ok(())
     }
 
     /// Returns a message of a conversation.
@@ -122,10 +153,78 @@ impl Store {
         self.get_stored(Column::Messages, &message_key(conversation, id))
     }
 
-    /// Returns all messages of a conversation, on all branches, oldest first.
+    /// Returns all messages of a conversation, on all branches, oldest first. Messages that cannot be decoded are set aside,
+    /// so that an erasure counts them and they can be dropped.
     pub fn messages(&self, conversation: Ulid) -> Result<Vec<MessageRecord>> {
-        let entries = self.kv.scan(Column::Messages, &conversation.to_bytes(), None, usize::MAX)?;
-        entries.iter().map(|(_, value)| decode(Column::Messages, value)).collect()
+        let mut messages = Vec::new();
+        for (key, value) in self.kv.scan(Column::Messages, &conversation.to_bytes(), None, usize::MAX)? {
+            match decode(Column::Messages, &value) {
+                Ok(message) => messages.push(message),
+                Err(error) => {
+                    log_unreadable(conversation, &key, &error);
+                    self.set_aside(Column::Messages, &key)?;
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Returns the messages of a branch, given by its last message, the first message first. Reads pages of messages from
+    /// the last one backwards, and decodes only those of the branch.
+    ///
+    /// Logs and omits a message that cannot be decoded. Its parent is unknown. In a conversation with one branch it is the
+    /// preceding message. Otherwise the earlier messages of the branch are omitted too.
+    pub fn branch_messages(&self, record: &ConversationRecord, last: Option<Ulid>) -> Result<Vec<MessageRecord>> {
+        let prefix = record.id.to_bytes();
+        let mut line: Vec<MessageRecord> = Vec::new();
+        let mut visited = HashSet::new();
+        let mut next = last;
+        while let Some(wanted) = next {
+            // The smallest key after that of the wanted message.
+            let before = [&message_key(record.id, wanted)[..], &[0]].concat();
+            let page = self.kv.scan_back(Column::Messages, &prefix, Some(&before), BRANCH_PAGE_MESSAGES)?;
+            let mut is_found = false;
+            for (key, value) in page {
+                let Some(id) = next else { break };
+                if key != message_key(record.id, id) {
+                    continue;
+                }
+                is_found = true;
+                if !visited.insert(id) {
+                    // Damaged parents must not form an endless branch.
+                    next = None;
+                    break;
+                }
+                match decode::<MessageRecord>(Column::Messages, &value) {
+                    Ok(message) => {
+                        next = message.parent;
+                        line.push(message);
+                    }
+                    Err(error) => {
+                        log_unreadable(record.id, &key, &error);
+                        next = self.preceding_message(record, id)?;
+                    }
+                }
+            }
+            if !is_found {
+                // It was set aside.
+                next = self.preceding_message(record, wanted)?;
+            }
+        }
+        line.reverse();
+        Ok(line)
+    }
+
+    /// Returns the message before one whose parent is unknown. `None` if there are several branches, because it may be on
+    /// another one.
+    fn preceding_message(&self, record: &ConversationRecord, id: Ulid) -> Result<Option<Ulid>> {
+        if record.branches.len() != 1 {
+            return Ok(None);
+        }
+        let before = message_key(record.id, id);
+        let found = self.kv.scan_back(Column::Messages, &record.id.to_bytes(), Some(&before), 1)?;
+        let Some((key, _)) = found.first() else { return Ok(None) };
+        Ok(key.last_chunk().map(|id| Ulid::from_bytes(*id)))
     }
 
     /// Returns the parent of each message of a conversation, on all branches. Reads the messages in pages, so only the
@@ -202,6 +301,18 @@ impl RecordBatch<'_> {
     }
 }
 
+/// Logs a message that cannot be decoded.
+fn log_unreadable(conversation: Ulid, key: &[u8], error: &Error) {
+    let message = text_of_last_id(key);
+    tracing::error!(%error, %conversation, message, "cannot decode a message of a conversation");
+}
+
+/// The id at the end of a key, as text.
+fn text_of_last_id(key: &[u8]) -> Option<String> {
+    let id: [u8; 16] = *key.last_chunk()?;
+    Some(Ulid::from_bytes(id).to_string())
+}
+
 /// The key of a conversation.
 fn conversation_key(account: &AccountId, id: Ulid) -> Vec<u8> {
     prefixed_key(&[account.as_str()], &id.to_bytes())
@@ -217,7 +328,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::error::Error;
+    use crate::key_value::{Batch, Durability};
 
     const CONVERSATION: Ulid = Ulid(7);
 
@@ -302,6 +413,101 @@ mod tests {
         store.commit(batch).expect("appends");
         assert_eq!(store.message_parents(CONVERSATION).expect("reads"), expected);
         assert!(store.message_parents(Ulid(8)).expect("reads").is_empty());
+    }
+
+    /// Stores bytes that cannot be decoded.
+    fn damage(store: &Store, column: Column, key: Vec<u8>) {
+        let mut batch = Batch::new();
+        batch.put(column, key, b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+    }
+
+    /// Adds messages, given by id and parent, to a conversation whose branches end with `heads`.
+    fn put_messages(store: &Store, account: &AccountId, heads: &[u128], added: &[(u128, Option<u128>)]) {
+        let stored = store.stored_conversation(account, CONVERSATION).expect("reads");
+        let mut record = stored.record.clone().expect("a conversation");
+        record.branches.clear();
+        for head in heads {
+            let name = head.to_string();
+            record.branches.push(BranchRecord { name, head: Some(Ulid(*head)), messages: 0, forked_from: None });
+        }
+        let mut messages = Vec::new();
+        for (id, parent) in added {
+            messages.push(MessageRecord { parent: parent.map(Ulid), ..message(*id, "x") });
+        }
+        let mut batch = store.batch();
+        batch.replace_conversation(&stored, &record, &messages).expect("encodes");
+        store.commit(batch).expect("appends");
+    }
+
+    /// The ids of the messages of a branch.
+    fn branch(store: &Store, account: &AccountId, head: u128) -> Vec<u128> {
+        let record = store.conversation(account, CONVERSATION).expect("reads").expect("a conversation");
+        let messages = store.branch_messages(&record, Some(Ulid(head))).expect("reads");
+        messages.iter().map(|message| message.id.0).collect()
+    }
+
+    #[test]
+    fn a_branch_of_more_than_a_page_of_messages_is_read_without_the_others() {
+        let (store, account) = store_with_conversation();
+        let last = 3 * BRANCH_PAGE_MESSAGES as u128;
+        // Even and odd ids are two branches from the first message.
+        let mut added = vec![(1, None), (2, Some(1))];
+        for id in 3..=last {
+            added.push((id, Some(id - 2)));
+        }
+        put_messages(&store, &account, &[last - 1, last], &added);
+        damage(&store, Column::Messages, message_key(CONVERSATION, Ulid(2)));
+        let odd: Vec<u128> = (1..last).step_by(2).collect();
+        assert_eq!(branch(&store, &account, last - 1), odd, "a message of the other branch is not decoded");
+        let even: Vec<u128> = (4..=last).step_by(2).collect();
+        assert_eq!(branch(&store, &account, last), even, "the parent of the damaged message is unknown");
+    }
+
+    #[test]
+    fn a_branch_is_read_although_ids_went_back() {
+        let (store, account) = store_with_conversation();
+        put_messages(&store, &account, &[5], &[(8, None), (3, Some(8)), (5, Some(3))]);
+        assert_eq!(branch(&store, &account, 5), [8, 3, 5]);
+    }
+
+    #[test]
+    fn parents_that_form_a_circle_end_a_branch() {
+        let (store, account) = store_with_conversation();
+        put_messages(&store, &account, &[2], &[(1, Some(2)), (2, Some(1))]);
+        assert_eq!(branch(&store, &account, 2), [1, 2]);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_decoded_does_not_hide_the_others_of_the_only_branch() {
+        let (store, account) = store_with_conversation();
+        put_messages(&store, &account, &[4], &[(1, None), (2, Some(1)), (3, Some(2)), (4, Some(3))]);
+        damage(&store, Column::Messages, message_key(CONVERSATION, Ulid(3)));
+        assert_eq!(branch(&store, &account, 4), [1, 2, 4]);
+        let (_, problems) = store.check();
+        assert_eq!(problems, ["messages: 1 records cannot be read"]);
+        let all = store.messages(CONVERSATION).expect("reads");
+        assert_eq!(all.iter().map(|message| message.id.0).collect::<Vec<_>>(), [1, 2, 4]);
+        assert_eq!(store.unreadable().expect("reads").len(), 1, "it was set aside");
+        assert_eq!(branch(&store, &account, 4), [1, 2, 4]);
+    }
+
+    #[test]
+    fn a_conversation_that_cannot_be_decoded_does_not_hide_others() {
+        let (store, account) = store_with_conversation();
+        let namespace = store.namespace(&account, &NamespaceName::default()).expect("reads").expect("a namespace");
+        let record = store.conversation(&account, CONVERSATION).expect("reads").expect("a conversation");
+        let mut batch = store.batch();
+        for id in [8, 9] {
+            batch.create_conversation(&ConversationRecord { id: Ulid(id), ..record.clone() }).expect("encodes");
+        }
+        store.commit(batch).expect("creates");
+        store.require_readable_conversations(&namespace).expect("all can be decoded");
+        damage(&store, Column::Conversations, conversation_key(&account, Ulid(8)));
+        let listed = store.conversations(&namespace, None, 2).expect("reads");
+        assert_eq!(listed.iter().map(|record| record.id.0).collect::<Vec<_>>(), [9, 7]);
+        let checked = store.require_readable_conversations(&namespace);
+        assert!(matches!(checked, Err(Error::Corrupt { .. })), "{checked:?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
 use super::billing::TransactionRecord;
+use super::conversations::{ConversationRecord, MessageRecord};
 use super::ownership::{Fences, NodeRecord, OwnerRecord};
 use super::usage_state::UsageParts;
 use super::vocabulary::TermRecord;
@@ -274,10 +275,12 @@ pub(super) fn decode_id(bytes: &[u8]) -> Result<Ulid> {
 }
 
 /// Whether a value has the form of the column's values: raw bytes, nothing, or a record. Records that lists leave out
-/// where they are, and do not set aside, are decoded completely.
+/// and do not set aside are decoded completely.
 fn is_readable(column: Column, value: &[u8]) -> bool {
     match column {
         Column::Terms => return decode::<TermRecord>(column, value).is_ok(),
+        Column::Conversations => return decode::<ConversationRecord>(column, value).is_ok(),
+        Column::Messages => return decode::<MessageRecord>(column, value).is_ok(),
         Column::Transactions => return decode::<TransactionRecord>(column, value).is_ok(),
         Column::Nodes => return decode::<NodeRecord>(column, value).is_ok(),
         Column::Owners => return decode::<OwnerRecord>(column, value).is_ok(),
