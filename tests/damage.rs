@@ -485,6 +485,18 @@ fn an_undecodable_queue_entry_can_be_dropped_while_stopped() {
 }
 
 #[test]
+fn a_namespace_is_deleted_although_an_entry_of_another_account_is_undecodable() {
+    let queued = QueuedWrite::new();
+    let foreign = [b"stranger\0", &[8_u8; 16][..], &UNREADABLE_ID.to_bytes()[..]].concat();
+    queued.put(Column::Queue, &foreign, b"garbage");
+    let server = queued.start();
+    let session = stdout(&queued.data, &["token"]);
+    let deleted = server.call_as(&session, "DELETE", "/v1/namespaces/default", None);
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    queued.assert_is_set_aside();
+}
+
+#[test]
 fn an_undecodable_dead_letter_is_set_aside() {
     let queued = QueuedWrite::new();
     queued.put(Column::DeadLetters, &[b"default\0", &UNREADABLE_ID.to_bytes()[..]].concat(), b"garbage");

@@ -519,6 +519,24 @@ mod tests {
     }
 
     #[test]
+    fn a_namespace_is_removed_while_an_entry_of_another_account_cannot_be_decoded() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, 1);
+        enqueue(&store, &home, &entry(2, 0, &home));
+        let stranger = AccountId::new("stranger").expect("is valid");
+        let foreign = queue_key(&stranger, NamespaceId::new(Ulid::from(3u128)), message(1));
+        let mut batch = Batch::new();
+        batch.put(Column::Queue, foreign.clone(), b"not an entry".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert!(store.retire_namespace(&home).expect("deletes"));
+        for removal in store.pending_removals().expect("lists") {
+            store.remove_records(&removal).expect("removes");
+        }
+        assert!(!store.is_queued(&home.key(), message(2)).expect("reads"));
+        assert!(store.kv.get(Column::Queue, &foreign).expect("reads").is_some(), "the removal does not concern it");
+    }
+
+    #[test]
     fn of_two_concurrent_identical_bodies_one_is_accepted() {
         let store = Store::in_memory().expect("creates");
         let home = namespace(&store, 1);
