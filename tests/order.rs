@@ -16,10 +16,12 @@ use serde_json::{Value, json};
 use crate::support::disk::WatchedData;
 use crate::support::provider::{Fault, Provider};
 use crate::support::working_copy::WorkingCopy;
-use crate::support::{Answer, Server, committed_messages, fresh, recorded_memories, stdout, wait_for};
+use crate::support::{Answer, Server, committed_messages, fresh, recorded_memories, repository, stdout, wait_for};
 
 /// Statements in a conversation whose extraction takes longer than a direct write.
 const LONG_CONVERSATION: usize = 2000;
+/// Disk rule that kills the server after the next commit, which is then not acknowledged.
+const AFTER_THE_COMMIT: &str = "killafter rename refs/heads/main 1";
 
 fn memory_at(path: &str) -> String {
     format!("/v1/memories/{path}")
@@ -87,26 +89,50 @@ fn blocked_model() -> (Provider, Arc<Mutex<()>>) {
 
 #[test]
 fn a_committed_message_is_not_committed_again_after_a_kill() {
-    for kill_point in ["killafter rename refs/heads/main 1", "killafter rename /state 1"] {
-        assert_committed_once_after_kill(kill_point);
+    for kill_point in [AFTER_THE_COMMIT, "killafter rename /state 1"] {
+        let watched = WatchedData::new();
+        let id = commit_and_kill(&watched, kill_point);
+        assert_committed_once(&watched, &id, kill_point);
     }
 }
 
-/// Kills the server after it committed a message, sends a direct write during the next start, and checks that the message
-/// is in git once.
-fn assert_committed_once_after_kill(kill_point: &str) {
-    let watched = WatchedData::new();
+#[test]
+fn a_committed_message_is_not_committed_again_after_a_restore() {
+    let mut watched = WatchedData::new();
+    let id = commit_and_kill(&watched, AFTER_THE_COMMIT);
+    let [backups, restored] = ["backups", "restored"].map(|name| watched.data.with_file_name(name));
+    let backups = backups.to_str().expect("a path");
+    stdout(&watched.data, &["backup", backups]);
+    stdout(&restored, &["restore", backups]);
+    let in_backup = committed_messages(&repository(&restored, "default"));
+    assert!(in_backup.contains(&id), "the backup is without the commit");
+    watched.data = restored;
+    assert_committed_once(&watched, &id, "after the restore");
+}
+
+/// Posts a conversation whose extraction takes longer than a direct write. Returns the id of the write.
+fn remember_long_conversation(server: &Server, namespace: &str) -> String {
+    let texts: Vec<String> =
+        (0..LONG_CONVERSATION).map(|n| format!("Shelf {n} of the archive carries jar number {}", n * 7)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    server.remember(namespace, &texts)
+}
+
+/// Kills the server after it committed a message and before it acknowledged the message. Returns the id of the message.
+fn commit_and_kill(watched: &WatchedData, kill_point: &str) -> String {
     let mut server = watched.start();
     server.settle("default");
     wait_for("the record", || recorded_memories(&server, "default") == Some(1));
     watched.disk.set_rules(&[kill_point]);
-    let texts: Vec<String> =
-        (0..LONG_CONVERSATION).map(|n| format!("Shelf {n} of the archive carries jar number {}", n * 7)).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let id = server.remember("default", &texts);
+    let id = remember_long_conversation(&server, "default");
     wait_for("the server to end", || server.has_ended());
     server.kill();
+    id
+}
 
+/// Starts the server on data with a committed and unacknowledged message, sends a direct write during the start, and checks
+/// that the message is in git once.
+fn assert_committed_once(watched: &WatchedData, id: &str, case: &str) {
     // The direct write arrives while the namespace is opened, so it is committed before the message is retried.
     watched.disk.set_rules(&["slow open indexes/ 200", "slow rename /state 300"]);
     let server = watched.start();
@@ -114,15 +140,15 @@ fn assert_committed_once_after_kill(kill_point: &str) {
     watched.disk.set_rules(&[]);
     server.settle("default");
     let committed = committed_messages(&server.repository("default"));
-    assert!(committed.contains(&id), "{kill_point}: {id} is not in git");
+    assert!(committed.contains(id), "{case}: {id} is not in git");
     // The undisturbed namespace has one marker memory; `default` has two of them and the direct write.
     server.namespace("twin");
-    server.remember("twin", &texts);
+    remember_long_conversation(&server, "twin");
     server.settle("twin");
     wait_for_empty_queue(&server);
     let undisturbed = recorded_memories(&server, "twin").expect("a record");
     assert!(undisturbed > LONG_CONVERSATION as u64 / 2, "{undisturbed} memories");
-    assert_eq!(recorded_memories(&server, "default"), Some(undisturbed + 2), "{kill_point}");
+    assert_eq!(recorded_memories(&server, "default"), Some(undisturbed + 2), "{case}");
 }
 
 #[test]
