@@ -9,7 +9,13 @@ use reqwest::blocking::Client;
 use serde_json::json;
 use ulid::Ulid;
 
+use crate::support::disk::WatchedData;
+use crate::support::working_copy::WorkingCopy;
 use crate::support::{Answer, Server, fresh, stdout, wait_for};
+
+/// Disk rule that delays every write to the records by a second. A unit that is recorded after the response is lost if
+/// the server is killed at once.
+const SLOW_RECORDS: &str = "slow write records/0 1000";
 
 /// Returns the statement's balance, the sum of its credits and the sum of its debits.
 fn statement(server: &Server) -> (i64, i64, i64) {
@@ -63,6 +69,40 @@ fn usage_counts_accepted_and_answered_requests() {
     server.kill();
     let server = Server::start(&data);
     assert_eq!(server.get("/v1/usage").body["used"]["reads"], 3, "counted through a kill");
+}
+
+fn used_writes(server: &Server) -> u64 {
+    server.get("/v1/usage").body["used"]["writes"].as_u64().expect("a number")
+}
+
+#[test]
+fn an_acknowledged_direct_write_is_counted_after_a_kill() {
+    let watched = WatchedData::new();
+    let server = watched.start();
+    watched.disk.set_rules(&[SLOW_RECORDS]);
+    let written = server.post("/v1/memories/facts/a.md", &json!({"content": "# A bollard\n"}));
+    server.kill();
+    assert_eq!(written.status, 201, "{written:?}");
+    watched.disk.set_rules(&[]);
+    assert_eq!(used_writes(&watched.start()), 1);
+}
+
+#[test]
+fn an_acknowledged_push_is_counted_after_a_kill() {
+    let watched = WatchedData::new();
+    let settings = watched.data.with_extension("toml");
+    std::fs::write(&settings, "[git]\naccept_push = true\n").expect("writes");
+    let server = watched.start_with(&["--config", settings.to_str().expect("a path")]);
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let copy = WorkingCopy::of(&server, "default", folder.path());
+    copy.commit("facts/a.md", "# A bollard\n");
+    copy.commit("facts/b.md", "# A capstan\n");
+    watched.disk.set_rules(&[SLOW_RECORDS]);
+    let is_pushed = copy.push();
+    server.kill();
+    assert!(is_pushed);
+    watched.disk.set_rules(&[]);
+    assert_eq!(used_writes(&watched.start()), 2, "one unit for each memory");
 }
 
 #[test]
