@@ -12,7 +12,13 @@ use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
 use crate::support::provider::{Fault, Provider};
+use crate::support::working_copy::WorkingCopy;
 use crate::support::{Answer, Server, SetOnDrop, fresh, stdout, wait_for};
+
+/// Unread answers of about a megabyte that a server must not hold at once if its memory for bodies is 16 MiB.
+const UNREAD_MAX: usize = 30;
+/// Memories in one directory. The list of their long paths takes more than a megabyte.
+const LISTED_MEMORIES: usize = 4000;
 
 fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address.trim_start_matches("http://")).expect("connects");
@@ -239,6 +245,58 @@ fn unread_answers_are_held_within_the_memory_budget() {
     assert!(grown < 256 << 20, "{} MiB", grown >> 20);
     drop(held);
     wait_for("the memory to be free again", || server.get(WALRUS).status == 200);
+}
+
+/// Sends requests one after the other and reads only the heads of the answers. Checks that the server soon refuses one,
+/// serves another account meanwhile, and answers again once the connections are closed. The server must have 16 MiB of
+/// memory for bodies.
+fn assert_unread_answers_are_bounded(server: &Server, path: &str) {
+    let other = other_account_key(&server.data);
+    assert_eq!(server.get(path).status, 200);
+    let request = request_head("GET", path, Some(&server.key), "");
+    let (mut held, mut refusal) = (Vec::new(), String::new());
+    while refusal.is_empty() && held.len() < UNREAD_MAX {
+        let mut stream = send(&server.url, request.as_bytes());
+        let head = read_head(&mut stream);
+        if head.starts_with("http/1.1 200") {
+            held.push(stream);
+        } else {
+            refusal = head;
+        }
+    }
+    let is_refused = refusal.starts_with("http/1.1 503") && refusal.contains("retry-after: 1");
+    assert!(!held.is_empty() && is_refused, "{} unread answers: {refusal}", held.len());
+    let refused: Answer = server.get(path);
+    assert_eq!((refused.status, refused.retry_after.as_deref()), (503, Some("1")), "{refused:?}");
+    assert_eq!(server.call_as(&other, "GET", "/v1/whoami", None).status, 200);
+    drop(held);
+    wait_for("the memory to be free again", || server.get(path).status == 200);
+}
+
+#[test]
+fn unread_retrieves_are_held_within_the_memory_budget() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 16\nwrite_timeout_ms = 600000\n");
+    store_walrus(&server);
+    assert_unread_answers_are_bounded(&server, "/v1/retrieve?q=walrus&limit=200");
+}
+
+#[test]
+fn unread_trees_are_held_within_the_memory_budget() {
+    let (folder, data) = fresh();
+    let settings = "[git]\naccept_push = true\n[server]\nbody_memory_mib = 16\nwrite_timeout_ms = 600000\n";
+    let server = Server::start_configured(&data, settings);
+    let copy_folder = folder.path().join("copy");
+    let copy = WorkingCopy::of(&server, "default", &copy_folder);
+    let directory = format!("facts/{0}/{0}", "ridge-".repeat(18));
+    std::fs::create_dir_all(copy_folder.join(&directory)).expect("creates");
+    for number in 0..LISTED_MEMORIES {
+        let file = copy_folder.join(format!("{directory}/n{number}.md"));
+        std::fs::write(file, format!("# Cairn {number}\n")).expect("writes");
+    }
+    copy.commit(&format!("{directory}/last.md"), "# The last cairn\n");
+    assert!(copy.push());
+    assert_unread_answers_are_bounded(&server, &format!("/v1/tree?path={directory}"));
 }
 
 fn upload(server: &Server, bytes: Vec<u8>) -> (String, String) {
