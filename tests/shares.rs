@@ -21,7 +21,9 @@ const DEAD_LETTERS: usize = 5;
 const PUSHED_MEMORIES: usize = 3000;
 /// Direct writes into that directory. Each path is written twice.
 const DIRECT_WRITES: usize = 60;
-/// Concurrent readers of a memory's history.
+/// The same for retrieves: few of them run at once, so more directories are needed to show what one of them takes.
+const DIRECT_WRITES_BEFORE_RETRIEVES: usize = 300;
+/// Concurrent readers of histories.
 const READERS: usize = 8;
 /// Limit for the memory that the readers add to the server, bytes.
 const READERS_BYTES_MAX: u64 = 100 << 20;
@@ -128,9 +130,9 @@ fn another_account_sees_no_dead_letters() {
     }
 }
 
-/// Starts a server whose namespace `default` has a directory with thousands of pushed memories and dozens of later direct
-/// writes. Returns the server and the pushed commit.
-fn server_with_large_directory(folder: &Path, data: &Path) -> (Server, String) {
+/// Starts a server whose namespace `default` has a directory with thousands of pushed memories and later direct writes.
+/// Returns the server and the pushed commit.
+fn server_with_large_directory(folder: &Path, data: &Path, direct_writes: usize) -> (Server, String) {
     let settings = "[git]\naccept_push = true\n";
     let server = Server::start_configured(data, settings);
     let first = server.post("/v1/memories/facts/first.md", &json!({"content": "# The first note\n"}));
@@ -143,8 +145,8 @@ fn server_with_large_directory(folder: &Path, data: &Path) -> (Server, String) {
     }
     copy.commit("facts/shore/wrack.md", "# The wrack line\n");
     assert!(copy.push());
-    for number in 0..DIRECT_WRITES {
-        let path = format!("/v1/memories/facts/shore/shell-{}.md", number % (DIRECT_WRITES / 2));
+    for number in 0..direct_writes {
+        let path = format!("/v1/memories/facts/shore/shell-{}.md", number % (direct_writes / 2));
         let written = server.post(&path, &json!({"content": format!("# Shell of write {number}\n")}));
         assert!(matches!(written.status, 200 | 201), "{written:?}");
     }
@@ -157,7 +159,7 @@ fn server_with_large_directory(folder: &Path, data: &Path) -> (Server, String) {
 #[test]
 fn histories_in_a_large_directory_are_correct() {
     let (folder, data) = fresh();
-    let (server, pushed) = server_with_large_directory(folder.path(), &data);
+    let (server, pushed) = server_with_large_directory(folder.path(), &data, DIRECT_WRITES);
     let read = |path: &str| server.get(&format!("/v1/memories/facts/shore/{path}?detail=full")).body;
     let pebble = read("pebble-17.md");
     assert_eq!(pebble["revisions"].as_array().map(Vec::len), Some(1), "{pebble}");
@@ -173,17 +175,28 @@ fn histories_in_a_large_directory_are_correct() {
 
 #[test]
 fn reading_histories_in_a_large_directory_takes_little_memory() {
+    assert_histories_take_little_memory("/v1/memories/facts/shore/pebble-17.md?detail=full", DIRECT_WRITES);
+}
+
+#[test]
+fn retrieving_histories_in_a_large_directory_takes_little_memory() {
+    let path = "/v1/retrieve?namespace=default&q=pebble&limit=20&detail=full";
+    assert_histories_take_little_memory(path, DIRECT_WRITES_BEFORE_RETRIEVES);
+}
+
+/// Reads a path with several clients at once, and checks that all get their answer and that it takes little memory.
+fn assert_histories_take_little_memory(path: &str, direct_writes: usize) {
     let (folder, data) = fresh();
-    let (server, _) = server_with_large_directory(folder.path(), &data);
-    let path = "/v1/memories/facts/shore/pebble-17.md";
-    assert_eq!(server.get(path).status, 200);
+    let (server, _) = server_with_large_directory(folder.path(), &data, direct_writes);
+    assert_eq!(server.get("/v1/memories/facts/shore/pebble-17.md").status, 200);
     assert_eq!(server.retrieve("default", "q=pebble").status, 200);
     let before = server.peak_bytes();
     std::thread::scope(|scope| {
         for _ in 0..READERS {
             scope.spawn(|| {
-                let full = server.get(&format!("{path}?detail=full"));
+                let full = server.get(path);
                 assert_eq!(full.status, 200, "{full:?}");
+                assert!(full.body.to_string().contains("\"last_diff\":"), "{full:?}");
             });
         }
     });
