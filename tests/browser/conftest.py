@@ -23,6 +23,14 @@ TIMEOUT_MS = int(os.environ.get("CUEBASE_BROWSER_TIMEOUT_MS", 30_000))
 expect.set_options(timeout=TIMEOUT_MS)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 ARGUMENTS += ["--disable-component-update", "--disable-sync", "--no-first-run"]
+# Goes to an address. Another one is rendered before, so that the view is always a new one. It has no title until its
+# effects have run, which take the focus to its heading and set its fields.
+OPEN_NEW_VIEW = """async place => {
+    location.hash = "/search/another";
+    await new Promise(requestAnimationFrame);
+    document.title = "";
+    location.hash = place;
+}"""
 
 
 class Service:
@@ -183,8 +191,10 @@ def signed_in(service, visit):
     def enter(place: str = "", **options):
         page = visit(service.link(), **options)
         page.get_by_role("heading", name="Search", level=1).wait_for()
+        expect(page).to_have_title("Search · Cuebase")
         if place:
-            page.evaluate("place => { location.hash = place }", place)
+            page.evaluate(OPEN_NEW_VIEW, place)
+            expect(page).to_have_title(re.compile(" · Cuebase$"))
         return page
 
     return enter

@@ -1,11 +1,15 @@
 """Functions that several test files share: names, the address of a view, and findings of a page."""
 
 import os
+import re
+import time
 import uuid
 from pathlib import Path
+from typing import Callable
 from urllib.parse import parse_qs, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
+from conftest import TIMEOUT_MS
 from playwright.sync_api import Locator, Page, expect
 
 
@@ -13,10 +17,19 @@ def unique_name(prefix: str) -> str:
     return f"{prefix}-{uuid.uuid4().hex[:8]}"
 
 
+def wait_until(condition: Callable[[], bool], awaited: str):
+    """Checks a condition until it holds, at most as long as `expect` does."""
+    end = time.monotonic() + TIMEOUT_MS / 1000
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {awaited}"
+
+
 def expect_view(page: Page, name: str):
     """Waits for the view with a heading."""
     expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
     expect(page.locator("main[aria-busy]")).to_have_count(0)
+    # The title is set when the effects of the view run. Before them, its fields may lose what is entered.
+    expect(page).to_have_title(re.compile(re.escape(name), re.IGNORECASE))
 
 
 def go(page: Page, place: str):
@@ -77,6 +90,25 @@ def tab_to(page: Page, target: Locator, key: str = "Tab"):
             return
         page.keyboard.press(key)
     raise AssertionError(f"{key} does not lead to {target}")
+
+
+# Returns whether the middle of all nodes is in the middle of the picture. The picture measures its size and sets its
+# keys up after its first frame, and then moves the nodes there.
+IS_CENTRED = """svg => {
+    const circles = [...svg.querySelectorAll(".node circle")];
+    const isCentred = (name, length) => {
+        const places = circles.map(circle => Number(circle.getAttribute(name)));
+        return Math.abs(Math.min(...places) + Math.max(...places) - length) < 1;
+    };
+    return isCentred("cx", svg.clientWidth) && isCentred("cy", svg.clientHeight);
+}"""
+
+
+def expect_graph(page: Page):
+    """Waits for the picture of a graph, until its nodes are in its middle and its keys work."""
+    picture = page.locator(".graph-picture svg")
+    expect(picture.locator(".node").first).to_be_visible()
+    wait_until(lambda: picture.evaluate(IS_CENTRED), "a graph in the middle of its picture")
 
 
 def expect_focus(page: Page):

@@ -42,6 +42,8 @@ def test_another_query_keeps_what_is_shown(signed_in):
     page = signed_in(SEARCH + "&mode=context")
     page.get_by_label("Query").fill("Where is the cabin?")
     page.keyboard.press("Enter")
+    # The context is shown for the former query, too.
+    expect(page).to_have_url(re.compile("q=Where"))
     expect(page.get_by_role("region", name="Context")).to_be_visible()
     assert query_of(page)["mode"] == ["context"]
 

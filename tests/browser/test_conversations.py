@@ -1,7 +1,7 @@
 """Conversations: the list of all that was ingested, what each message became, and deletion."""
 
 import pytest
-from helpers import go, unique_name
+from helpers import go, unique_name, wait_until
 from playwright.sync_api import Page, expect
 
 
@@ -55,10 +55,11 @@ def test_a_managed_conversation_is_listed_once_with_its_writes(service, namespac
 
 def wait_for_sources(service, namespace: str, count: int):
     """Waits until `count` ingested conversations are kept."""
-    for _ in range(500):
-        if len(service.call("GET", f"/v1/sources?namespace={namespace}")["sources"]) >= count:
-            return
-    raise AssertionError(f"fewer than {count} sources")
+
+    def are_kept() -> bool:
+        return len(service.call("GET", f"/v1/sources?namespace={namespace}")["sources"]) >= count
+
+    wait_until(are_kept, f"{count} sources")
 
 
 def test_conversations_are_filtered_by_session(signed_in):

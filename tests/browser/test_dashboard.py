@@ -6,7 +6,7 @@ import subprocess
 from urllib.error import HTTPError
 
 import pytest
-from helpers import expect_view, go, screenshot, serious_violations, unique_name
+from helpers import expect_graph, expect_view, go, screenshot, serious_violations, unique_name
 from playwright.sync_api import expect
 
 DEMO = "/n/demo"
@@ -149,21 +149,13 @@ def test_a_link_with_invalid_percent_signs_is_rendered(service, signed_in):
     expect_view(page, "The boat")
 
 
-def wait_for_memory(service, word: str) -> str:
-    """Returns the path of the memory that contains a word, once it is ingested."""
-    for _ in range(500):
-        for hit in service.call("GET", f"/v1/retrieve?namespace=demo&q={word}")["hits"]:
-            if word in hit["content"]:
-                return hit["path"]
-    raise AssertionError(word)
-
-
 def test_a_memory_shows_what_was_said(service, signed_in):
     name = unique_name("lighthouse")
     said = f"The tower {name} is painted every spring."
     messages = [{"role": "user", "name": "Noor", "content": said}]
-    service.call("POST", "/v1/memories", {"namespace": "demo", "messages": messages})
-    page = signed_in(f"{DEMO}/memory/{wait_for_memory(service, name)}")
+    write = service.call("POST", "/v1/memories?wait=30", {"namespace": "demo", "messages": messages})["id"]
+    path = service.call("GET", f"/v1/writes/{write}")["made"][0]
+    page = signed_in(f"{DEMO}/memory/{path}")
     page.get_by_role("button", name="Show message").click()
     expect(page.locator("blockquote")).to_have_text(f"Noor: {said}")
 
@@ -241,6 +233,7 @@ def test_the_graph_can_be_walked_by_keyboard(service, signed_in):
     path = service.call("GET", "/v1/retrieve?namespace=demo&q=hazelnuts")["hits"][0]["path"]
     page = signed_in(f"{DEMO}/graph/{path}")
     expect_view(page, "Graph")
+    expect_graph(page)
     node = page.locator(".node.facts:not(.centre)").first
     title = node.get_attribute("aria-label").rpartition(",")[0]
     node.focus()
@@ -267,6 +260,8 @@ def test_a_term_is_taught_edited_and_forgotten(signed_in):
     row.get_by_role("button", name="Edit").click()
     expect(page.get_by_label("Aliases")).to_have_value("one, other")
     page.keyboard.press("Escape")
+    # A closed dialog returns the focus.
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_label("Find a term").fill("no such")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_text("No term like that.")).to_be_visible()

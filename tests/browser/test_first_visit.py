@@ -8,11 +8,13 @@ import os
 import re
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 import uuid
 from pathlib import Path
 
 import pytest
+from helpers import wait_until
 from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).parents[2]
@@ -57,11 +59,9 @@ def run(command: list[str], environment: dict[str, str], **options) -> str:
 
 def expect_memory(service, page: Page, namespace: str):
     """Waits for the memory of the snippet, and asks the question that the page proposes."""
-    for _ in range(500):
-        if service.call("GET", f"/v1/tree?namespace={namespace}")["entries"]:
-            break
-        page.wait_for_timeout(20)
     question = re.search("Enter “(.+?)”", page.locator("main").inner_text()).group(1)
+    address = "/v1/retrieve?" + urllib.parse.urlencode({"namespace": namespace, "q": question})
+    wait_until(lambda: bool(service.call("GET", address).get("hits")), "the memory of the snippet")
     page.get_by_label("Query").fill(question)
     page.keyboard.press("Enter")
     expect(page.locator(".hit")).to_have_count(1)

@@ -3,10 +3,15 @@
 import re
 
 import pytest
-from helpers import expect_focus, expect_view, tab_to, unique_name
+from helpers import expect_focus, expect_graph, expect_view, tab_to, unique_name
 from playwright.sync_api import Page, expect
 
 SEARCH = "/n/demo/search?q=When+did+Priya+break+her+wrist%3F"
+# Returns the node that has the focus after two frames, in which a key that was sent before arrives.
+READ_FOCUSED_NODE = """async () => {
+    await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    return document.activeElement.dataset.id;
+}"""
 
 
 @pytest.fixture
@@ -242,10 +247,11 @@ def test_a_skill_is_created_and_edited(signed_in):
 
 def test_a_node_of_the_graph_is_expanded(signed_in):
     page = signed_in("/n/demo/people/jonas")
+    expect_graph(page)
     tab_to(page, page.locator('svg .node[tabindex="0"]'))
     for key in ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"]:
         page.keyboard.press(key)
-        focused = page.evaluate("document.activeElement.dataset.id")
+        focused = page.evaluate(READ_FOCUSED_NODE)
         if focused != "subject:jonas":
             break
     assert focused != "subject:jonas"

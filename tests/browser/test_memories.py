@@ -232,6 +232,9 @@ def test_forgotten_memories_are_written_back(service, namespace, signed_in):
     page = signed_in(f"/n/{namespace}/memories")
     row(page, "One").get_by_role("checkbox").check()
     page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("button", name="Write back")).to_be_visible()
+    # The list without the memory is its own request. Until its response, the former list is shown.
+    expect(row(page, "One")).to_have_count(0)
     page.get_by_role("button", name="Write back").click()
     expect(row(page, "One")).to_contain_text("kept")
     memory = service.call("GET", f"/v1/memories/facts/x/a.md?namespace={namespace}&detail=full")

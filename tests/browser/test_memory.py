@@ -25,6 +25,13 @@ def card(page: Page, title: str):
     return page.locator(".card").filter(has=page.get_by_role("heading", name=title, level=2, exact=True))
 
 
+def edit_content(page: Page):
+    """Changes the content in the editor. The first change sets the guard at the latest when the second is rendered."""
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Content").fill("# Chang\n")
+    page.get_by_label("Content").fill("# Changed\n")
+
+
 def test_relations_are_shown_in_both_directions(signed_in):
     page = signed_in(VIEW)
     relations = card(page, "Relations")
@@ -106,8 +113,7 @@ def test_an_edit_is_previewed(signed_in, boat):
 
 def test_unsaved_changes_are_guarded_against_a_link(signed_in, boat):
     page = signed_in(f"/n/demo/memory/{boat}")
-    page.get_by_role("button", name="Edit").click()
-    page.get_by_label("Content").fill("# Changed\n")
+    edit_content(page)
     page.get_by_role("link", name="Search", exact=True).click()
     dialog = page.get_by_role("dialog", name="Leave without saving?")
     dialog.get_by_role("button", name="Cancel").click()
@@ -120,8 +126,7 @@ def test_unsaved_changes_are_guarded_against_a_link(signed_in, boat):
 
 def test_unsaved_changes_are_guarded_against_back(signed_in, boat):
     page = signed_in(f"/n/demo/memory/{boat}")
-    page.get_by_role("button", name="Edit").click()
-    page.get_by_label("Content").fill("# Changed\n")
+    edit_content(page)
     page.go_back()
     page.get_by_role("dialog", name="Leave without saving?").get_by_role("button", name="Cancel").click()
     expect(page.get_by_label("Content")).to_have_value("# Changed\n")
@@ -130,6 +135,8 @@ def test_unsaved_changes_are_guarded_against_back(signed_in, boat):
 def test_an_edit_that_is_refused_reports_the_error(signed_in, boat):
     page = signed_in(f"/n/demo/memory/{boat}")
     page.get_by_role("button", name="Edit").click()
+    # The editor takes the focus to its content.
+    expect(page.get_by_label("Content")).to_be_focused()
     page.get_by_label("Tags").fill("x" * 5000)
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("form", name="Edit the memory").get_by_role("alert")).to_contain_text("tag")

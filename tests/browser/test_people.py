@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from helpers import unique_name
+from helpers import expect_graph, unique_name
 from playwright.sync_api import Page, expect
 
 MOVES = [("I live in Oslo.", "2025-01-10T09:00:00Z"), ("I moved to Bergen.", "2025-06-10T09:00:00Z")]
@@ -56,8 +56,10 @@ def memory_path(service, namespace: str, query: str) -> str:
     return service.call("GET", f"/v1/retrieve?namespace={namespace}&q={query}")["hits"][0]["path"]
 
 
-def expect_graph(page: Page):
-    expect(page.locator("svg .node").first).to_be_visible()
+def fit_graph(page: Page):
+    """Waits for the graph, and fits it, after which its nodes keep their places."""
+    expect_graph(page)
+    page.get_by_role("button", name="Fit", exact=True).click()
 
 
 def selected_title(page: Page) -> str:
@@ -83,7 +85,6 @@ def test_the_list_is_filtered_by_name(signed_in):
 
 def test_a_subject_outside_of_the_list_is_opened_by_its_name(signed_in):
     page = signed_in("/n/demo/people")
-    # The field is made again with the list.
     expect(page.locator(".subjects a").first).to_be_visible()
     page.get_by_label("Name", exact=True).fill("Kepler")
     page.get_by_role("button", name="Open profile").click()
@@ -191,7 +192,7 @@ def test_only_one_node_is_in_the_order_of_tab(signed_in):
 
 def test_the_graph_zooms_with_keys_and_buttons(signed_in):
     page = signed_in("/n/demo/people/jonas")
-    expect_graph(page)
+    fit_graph(page)
     picture = page.locator(".graph-picture svg")
     fitted = picture.get_attribute("data-scale")
     page.get_by_role("button", name="Zoom in").click()
@@ -204,18 +205,20 @@ def test_the_graph_zooms_with_keys_and_buttons(signed_in):
 
 def test_the_graph_is_panned_with_the_pointer(signed_in):
     page = signed_in("/n/demo/people/jonas")
-    expect_graph(page)
+    fit_graph(page)
+    # The memories are above the graph.
+    expect(page.locator(".about li").first).to_be_visible()
     centre = page.locator("svg .node.centre circle")
     picture = page.locator(".graph-picture svg")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
-    before = float(centre.get_attribute("cx"))
+    before = centre.get_attribute("cx")
     page.mouse.move(box["x"] + 12, box["y"] + box["height"] - 12)
     page.mouse.down()
     page.mouse.move(box["x"] + 72, box["y"] + box["height"] - 12, steps=4)
     page.mouse.up()
-    expect(centre).not_to_have_attribute("cx", str(before))
-    assert float(centre.get_attribute("cx")) > before
+    expect(centre).not_to_have_attribute("cx", before)
+    assert float(centre.get_attribute("cx")) > float(before)
 
 
 def test_the_search_of_the_graph_selects_a_match(signed_in):
@@ -264,7 +267,7 @@ def test_the_table_shows_the_same_nodes_and_expands_them(signed_in):
 def test_a_graph_of_many_memories_stays_readable(service, crowded, signed_in):
     claims = service.call("GET", f"/v1/profile?namespace={crowded}")
     page = signed_in(f"/n/{crowded}/people/mirela")
-    expect_graph(page)
+    fit_graph(page)
     assert page.locator("svg .node").count() <= 90, claims["subject"]
     boxes = [label.bounding_box() for label in page.locator("svg .node text").all()]
     assert len(boxes) > 1
@@ -285,7 +288,7 @@ def test_a_hostile_name_is_harmless(signed_in):
 @pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
 def test_the_graph_is_in_its_picture_from_right_to_left(signed_in, width):
     page = signed_in("/n/demo/people/jonas", viewport={"width": width, "height": 900})
-    expect_graph(page)
+    fit_graph(page)
     page.evaluate("document.documentElement.dir = 'rtl'")
     expect_graph(page)
     picture = page.locator(".graph-picture svg").bounding_box()

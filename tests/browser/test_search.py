@@ -13,7 +13,11 @@ def test_search_is_the_home_page(signed_in):
     page = signed_in()
     expect(page.get_by_role("heading", name="Search", level=1)).to_be_visible()
     # Other tests may have made a larger namespace, which is the one that is shown first.
-    page.locator(".namespace-switch select").select_option("demo")
+    namespace = page.locator(".namespace-switch select")
+    if namespace.input_value() != "demo":
+        namespace.select_option("demo")
+        # The view of another namespace is a new one, with new fields.
+        expect(page.get_by_role("heading", name="Search", level=1)).to_be_focused()
     page.get_by_label("Query").fill(QUESTION)
     page.keyboard.press("Enter")
     expect(page.locator(".hit").first).to_contain_text("wrist")

@@ -114,6 +114,8 @@ def test_a_tab_is_in_the_address(open_tab):
 
 def test_the_tabs_are_reached_with_the_keyboard(open_tab):
     page = open_tab("writes")
+    # A new view takes the focus.
+    expect(page.get_by_role("heading", name="Activity", level=1)).to_be_focused()
     tab_link(page, "Writes").focus()
     for _ in range(3):
         page.keyboard.press("Tab")
