@@ -6,10 +6,11 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::channel::Sender as ChunkSender;
+use bytes::BytesMut;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::chunks::ChunkSender;
 
 /// A body is sent in chunks of this size.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -44,7 +45,7 @@ impl Turns {
 
 /// Writes a response body in chunks, each in a turn of its own.
 pub(super) struct ChunkWriter {
-    sender: ChunkSender<Bytes, io::Error>,
+    sender: ChunkSender,
     turns: Turns,
     runtime: Handle,
     buffer: BytesMut,
@@ -52,7 +53,7 @@ pub(super) struct ChunkWriter {
 
 impl ChunkWriter {
     /// Makes a writer. The thread must belong to the runtime that sends the chunks.
-    pub(super) fn new(sender: ChunkSender<Bytes, io::Error>, turns: Turns) -> Self {
+    pub(super) fn new(sender: ChunkSender, turns: Turns) -> Self {
         Self { sender, turns, runtime: Handle::current(), buffer: BytesMut::with_capacity(CHUNK_BYTES) }
     }
 
@@ -65,15 +66,16 @@ impl ChunkWriter {
     }
 
     /// Cuts the body off, so that the client does not take it for the whole.
-    pub(super) fn abort(self, error: io::Error) {
-        self.sender.abort(error);
+    pub(super) fn abort(mut self, error: io::Error) {
+        self.turns.end();
+        self.runtime.block_on(self.sender.abort(error));
     }
 
     /// Sends what is buffered. The turn ends before the wait for the client.
     fn send(&mut self) -> io::Result<()> {
         self.turns.end();
         let chunk = std::mem::replace(&mut self.buffer, BytesMut::with_capacity(CHUNK_BYTES)).freeze();
-        self.runtime.block_on(self.sender.send_data(chunk)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.runtime.block_on(self.sender.send(chunk))
     }
 }
 
@@ -102,18 +104,23 @@ mod tests {
     use std::time::Duration;
 
     use http_body_util::BodyExt;
-    use http_body_util::channel::Channel;
     use tokio::time::timeout;
 
     use super::*;
+    use crate::server::chunks::{Chunks, chunk_channel};
+    use crate::server::response_body::ResponseBody;
 
     /// Longer than any wait of these tests on a slow machine.
     const LONG: Duration = Duration::from_secs(30);
 
+    fn body(chunks: Chunks) -> ResponseBody {
+        ResponseBody::Stream { chunks, left: None }
+    }
+
     #[tokio::test]
     async fn a_writer_whose_client_reads_nothing_leaves_its_turn_to_others() {
         let running = Arc::new(Semaphore::new(1));
-        let (sender, body) = Channel::new(1);
+        let (sender, chunks) = chunk_channel(1);
         let turns = Turns::first(Arc::clone(&running)).await;
         let writer = tokio::task::spawn_blocking(move || {
             let mut writer = ChunkWriter::new(sender, turns);
@@ -122,7 +129,8 @@ mod tests {
         });
         let other = timeout(LONG, Turns::first(Arc::clone(&running))).await.expect("the turn of a waiting writer");
         drop(other);
-        let collected = timeout(LONG, body.collect()).await.expect("the writer ends").expect("the body is whole");
+        let collected =
+            timeout(LONG, body(chunks).collect()).await.expect("the writer ends").expect("the body is whole");
         assert_eq!(collected.to_bytes(), vec![7; 3 * CHUNK_BYTES + 1]);
         writer.await.expect("the writer does not panic");
         assert_eq!(running.available_permits(), 1);
@@ -130,14 +138,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_that_is_cut_off_ends_in_an_error() {
-        let (sender, body) = Channel::new(CHUNKS_AHEAD);
+        let (sender, chunks) = chunk_channel(CHUNKS_AHEAD);
         let turns = Turns::first(Arc::new(Semaphore::new(1))).await;
         let writer = tokio::task::spawn_blocking(move || {
             let mut writer = ChunkWriter::new(sender, turns);
             writer.write_all(&[1; CHUNK_BYTES]).expect("the client reads");
             writer.abort(io::ErrorKind::BrokenPipe.into());
         });
-        assert!(timeout(LONG, body.collect()).await.expect("the body ends").is_err());
+        assert!(timeout(LONG, body(chunks).collect()).await.expect("the body ends").is_err());
         writer.await.expect("the writer does not panic");
     }
 }

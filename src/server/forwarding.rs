@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cuebase_storage::NamespaceKey;
-use http_body_util::channel::Channel;
 use hyper::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderName, TE, TRAILER, TRANSFER_ENCODING,
     UPGRADE,
@@ -18,6 +17,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use tokio::runtime::Handle;
 
+use super::chunks::chunk_channel;
 use super::response_body::ResponseBody;
 use crate::api::Reply;
 use crate::app::App;
@@ -236,7 +236,7 @@ fn node_client() -> reqwest::Result<reqwest::Client> {
 
 /// Returns the answer of a node, whose body is passed on while it arrives. `held` is dropped at its end.
 pub(super) fn stream(mut answer: reqwest::Response, held: impl Send + 'static) -> Response<ResponseBody> {
-    let (mut sender, chunks) = Channel::new(CHUNKS_AHEAD);
+    let (sender, chunks) = chunk_channel(CHUNKS_AHEAD);
     let mut response = Response::new(ResponseBody::Stream { chunks, left: answer.content_length() });
     *response.status_mut() = answer.status();
     for (name, value) in answer.headers() {
@@ -249,14 +249,14 @@ pub(super) fn stream(mut answer: reqwest::Response, held: impl Send + 'static) -
         loop {
             match answer.chunk().await {
                 Ok(Some(chunk)) => {
-                    if sender.send_data(chunk).await.is_err() {
+                    if sender.send(chunk).await.is_err() {
                         // The client has left.
                         return;
                     }
                 }
                 Ok(None) => return,
                 Err(_) => {
-                    sender.abort(io::ErrorKind::ConnectionReset.into());
+                    sender.abort(io::ErrorKind::ConnectionReset.into()).await;
                     return;
                 }
             }

@@ -11,7 +11,6 @@ use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{AccountId, NamespaceKey, NamespaceName};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
-use http_body_util::channel::Channel;
 use hyper::body::Incoming;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
@@ -23,6 +22,7 @@ use serde_json::Value;
 use super::activity::{Activity, Working};
 use super::at_owner::{OWNER_PAUSE, OWNER_WAIT};
 use super::chunk_writer::{CHUNKS_AHEAD, ChunkWriter, Turns};
+use super::chunks::chunk_channel;
 use super::forwarding::{self, ForwardError, ForwardedCaller, ForwardedRequest, misdirected, owner_unreachable};
 use super::reply_memory::small_response;
 use super::requests::{Arrival, REQUEST_ID, RequestHandler, authorize, request_id};
@@ -400,7 +400,7 @@ impl GitRequest {
 
     /// Sends a pack while it is made, in the turns of its account, and drops `held` at the end.
     fn stream(self, fetch: FetchRequest, turns: Turns, held: impl Send + 'static) -> Response<ResponseBody> {
-        let (sender, chunks) = Channel::new(CHUNKS_AHEAD);
+        let (sender, chunks) = chunk_channel(CHUNKS_AHEAD);
         tokio::task::spawn_blocking(move || {
             let _held = held;
             let mut writer = ChunkWriter::new(sender, turns);

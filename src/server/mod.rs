@@ -17,6 +17,7 @@ mod admission;
 mod at_owner;
 mod body;
 mod chunk_writer;
+mod chunks;
 mod connections;
 mod dashboard;
 mod descriptors;

@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use http_body_util::channel::{Channel, Sender};
 use hyper::body::{Body, Frame, SizeHint};
 
+use super::chunks::{ChunkSender, Chunks, chunk_channel};
 use super::slots::HeldSlots;
 use crate::api::StoredFile;
 use crate::service::media_content::MediaContent;
@@ -38,7 +38,7 @@ pub(super) enum ResponseBody {
     /// Produced while it is sent.
     Stream {
         /// Receives the chunks.
-        chunks: Channel<Bytes, io::Error>,
+        chunks: Chunks,
         /// Bytes that are not sent yet, if the length is known.
         left: Option<u64>,
     },
@@ -47,7 +47,7 @@ pub(super) enum ResponseBody {
 impl ResponseBody {
     /// Sends a file and drops `held` at its end. Must be called within the runtime.
     pub(super) fn file(file: StoredFile, held: impl Send + 'static) -> Self {
-        let (sender, chunks) = Channel::new(1);
+        let (sender, chunks) = chunk_channel(1);
         let left = Some(file.bytes);
         tokio::spawn(async move {
             send_file(file, sender).await;
@@ -77,12 +77,11 @@ impl Body for ResponseBody {
         match self.get_mut() {
             Self::Bytes { bytes, memory } => Poll::Ready(next_part(bytes, memory).map(|part| Ok(Frame::data(part)))),
             Self::Stream { chunks, left } => {
-                let polled = Pin::new(chunks).poll_frame(context);
-                if let (Poll::Ready(Some(Ok(frame))), Some(left)) = (&polled, left) {
-                    let sent = frame.data_ref().map(Bytes::len).unwrap_or(0);
-                    *left = left.saturating_sub(sent as u64);
+                let polled = chunks.poll_next(context);
+                if let (Poll::Ready(Some(Ok(chunk))), Some(left)) = (&polled, left) {
+                    *left = left.saturating_sub(chunk.len() as u64);
                 }
-                polled
+                polled.map_ok(Frame::data)
             }
         }
     }
@@ -145,7 +144,7 @@ impl FileReader {
 
 /// Sends a file in chunks. The last chunk waits until the digest of the whole file is known: if the bytes are wrong,
 /// the connection is aborted, so that no client takes them for the file.
-async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
+async fn send_file(file: StoredFile, sender: ChunkSender) {
     let StoredFile { content, bytes, sha256, id, .. } = file;
     let mut reader = FileReader { content, left: bytes, digest: Sha256::new() };
     while reader.left > 0 {
@@ -157,21 +156,21 @@ async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
             Ok((next, Ok(chunk))) => (next, chunk),
             Ok((_, Err(error))) => {
                 tracing::error!(%error, %id, "a media file could not be read to its end");
-                return sender.abort(error);
+                return sender.abort(error).await;
             }
-            Err(error) => return sender.abort(io::Error::other(error)),
+            Err(error) => return sender.abort(io::Error::other(error)).await,
         };
         reader = next;
         if reader.left == 0 {
             if HEXLOWER.encode(&reader.digest.finish()) != sha256 {
                 tracing::error!(%id, "a media file differs from its upload: restore it from a backup");
-                return sender.abort(io::ErrorKind::InvalidData.into());
+                return sender.abort(io::ErrorKind::InvalidData.into()).await;
             }
             // Fails if the client has left.
-            let _ = sender.send_data(chunk).await;
+            let _ = sender.send(chunk).await;
             return;
         }
-        if sender.send_data(chunk).await.is_err() {
+        if sender.send(chunk).await.is_err() {
             return;
         }
     }
