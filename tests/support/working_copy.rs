@@ -1,7 +1,7 @@
 //! A clone of a namespace, changed and pushed with git.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::Server;
 
@@ -16,7 +16,8 @@ impl WorkingCopy {
         let copy = Self { folder: folder.to_path_buf() };
         std::fs::create_dir_all(folder).expect("creates");
         let url = address(server, namespace);
-        assert!(copy.git(&["clone", "-q", &url, "."]), "git clones {namespace}");
+        let cloned = copy.output(&["clone", "-q", &url, "."]);
+        assert!(cloned.status.success(), "git clones {namespace}: {}", String::from_utf8_lossy(&cloned.stderr));
         copy
     }
 
@@ -55,11 +56,16 @@ impl WorkingCopy {
 
     /// Runs git in the clone, with a committer and without a password prompt.
     fn git(&self, arguments: &[&str]) -> bool {
+        self.output(arguments).status.success()
+    }
+
+    /// Runs git in the clone and returns what it prints.
+    fn output(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.folder).args(["-c", "user.name=Kim", "-c", "user.email=kim@example.org"]);
         command.args(["-c", "credential.helper=", "-c", "init.defaultBranch=main", "-c", "gc.auto=0"]).args(arguments);
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-        command.output().expect("git runs").status.success()
+        command.output().expect("git runs")
     }
 }
 

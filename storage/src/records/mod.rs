@@ -11,6 +11,7 @@ mod api_keys;
 mod backup_hold;
 mod batch;
 mod billing;
+mod check;
 mod conversations;
 mod copy;
 mod copy_marker;

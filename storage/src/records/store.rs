@@ -9,11 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
-use super::billing::TransactionRecord;
-use super::conversations::{ConversationRecord, MessageRecord};
-use super::ownership::{Fences, NodeRecord, OwnerRecord};
+use super::ownership::Fences;
 use super::usage_state::UsageParts;
-use super::vocabulary::TermRecord;
 use crate::error::{Error, Result};
 use crate::identity::NamespaceId;
 use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};
@@ -211,30 +208,6 @@ impl Store {
         self.kv.checkpoint(folder)
     }
 
-    /// Reads all records. Returns their number and a description of each problem.
-    pub fn check(&self) -> (u64, Vec<String>) {
-        let mut records = 0;
-        let mut problems = Vec::new();
-        for &column in Column::ALL {
-            let mut unreadable = 0u64;
-            for entry in self.kv.read_all(column) {
-                let value = match entry {
-                    Ok((_, value)) => value,
-                    Err(error) => {
-                        problems.push(format!("{}: {error}", column.name()));
-                        break;
-                    }
-                };
-                records += 1;
-                unreadable += u64::from(!is_readable(column, &value));
-            }
-            if unreadable > 0 {
-                problems.push(format!("{}: {unreadable} records cannot be read", column.name()));
-            }
-        }
-        (records, problems)
-    }
-
     /// Makes all buffered writes that were made before the call durable.
     pub fn sync(&self) -> Result<()> {
         self.kv.sync()
@@ -272,27 +245,6 @@ fn decode_running_ms(stored: Option<&[u8]>) -> Result<u64> {
 pub(super) fn decode_id(bytes: &[u8]) -> Result<Ulid> {
     let bytes = bytes.try_into().map_err(|_| Error::corrupt("newest id", "not 16 bytes"))?;
     Ok(Ulid::from_bytes(bytes))
-}
-
-/// Whether a value has the form of the column's values: raw bytes, nothing, or a record. Records that lists leave out
-/// and do not set aside are decoded completely.
-fn is_readable(column: Column, value: &[u8]) -> bool {
-    match column {
-        Column::Terms => return decode::<TermRecord>(column, value).is_ok(),
-        Column::Conversations => return decode::<ConversationRecord>(column, value).is_ok(),
-        Column::Messages => return decode::<MessageRecord>(column, value).is_ok(),
-        Column::Transactions => return decode::<TransactionRecord>(column, value).is_ok(),
-        Column::Nodes => return decode::<NodeRecord>(column, value).is_ok(),
-        Column::Owners => return decode::<OwnerRecord>(column, value).is_ok(),
-        _ => {}
-    }
-    match value.split_first() {
-        // Columns of keys without values.
-        None => true,
-        _ if column.holds_raw_bytes() => true,
-        Some((&RECORD_FORMAT, json)) => serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok(),
-        Some(_) => false,
-    }
 }
 
 pub(super) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
