@@ -49,7 +49,7 @@ pub enum Retry {
 pub enum AtStop {
     /// The stop waits until the run has finished.
     Finish,
-    /// The stop does not wait. The process may end during the run.
+    /// The stop waits for a moment only. The process may end during the run.
     Abandon,
 }
 

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::job::{AtStop, Job, Retry};
 use super::status::{JobState, JobStatus, StatusBoard, ThreadStatus};
@@ -38,7 +38,15 @@ pub struct Supervisor {
     board: Arc<StatusBoard>,
     /// The threads that a stop waits for.
     awaited: Vec<JoinHandle<()>>,
+    /// The threads that a stop leaves behind if they do not end soon.
+    abandoned: Vec<JoinHandle<()>>,
 }
+
+/// How long a stop waits for jobs that need not finish. Nearly all end at once. One that ended while the process exits
+/// would close the database after RocksDB has removed its global state, which aborts the process.
+const ABANDON_AFTER: Duration = Duration::from_millis(200);
+/// The wait between two looks at such a job.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Supervisor {
     /// Starts a thread for each job. Several jobs may have the same name.
@@ -52,7 +60,7 @@ impl Supervisor {
 
     fn start_with_backoff(jobs: Vec<Box<dyn Job>>, clock: &Clock, backoff: Backoff) -> std::io::Result<Self> {
         let board = Arc::new(StatusBoard::new(clock.clone()));
-        let mut supervisor = Self { stop: Arc::default(), board, awaited: Vec::new() };
+        let mut supervisor = Self { stop: Arc::default(), board, awaited: Vec::new(), abandoned: Vec::new() };
         for (number, job) in jobs.into_iter().enumerate() {
             if let Err(error) = supervisor.spawn(number, job, backoff) {
                 supervisor.stop.set();
@@ -75,8 +83,7 @@ impl Supervisor {
         let thread = builder.spawn(move || supervised.run_until_stopped())?;
         match at_stop {
             AtStop::Finish => self.awaited.push(thread),
-            // Dropping the handle detaches the thread.
-            AtStop::Abandon => {}
+            AtStop::Abandon => self.abandoned.push(thread),
         }
         Ok(())
     }
@@ -89,11 +96,22 @@ impl Supervisor {
     /// Stops all jobs after their current run, and waits for those that finish it. Jobs that wait for something else
     /// than the stop signal must have been woken before.
     pub fn drain(self) {
+        self.drain_within(ABANDON_AFTER);
+    }
+
+    fn drain_within(self, abandon_after: Duration) {
         self.stop.set();
         for thread in self.awaited {
             if thread.join().is_err() {
                 tracing::error!("a worker thread panicked");
             }
+        }
+        let deadline = Instant::now() + abandon_after;
+        for thread in self.abandoned {
+            while !thread.is_finished() && Instant::now() < deadline {
+                thread::sleep(LOOK_INTERVAL);
+            }
+            // Dropping the handle detaches a thread that still runs.
         }
     }
 }
@@ -170,7 +188,7 @@ impl SupervisedJob {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
     use jiff::Timestamp;
 
@@ -362,6 +380,16 @@ mod tests {
         supervisor.drain();
         assert!(finished_remote.begun.recv().is_err(), "the thread has ended");
         drop(abandoned_remote);
+    }
+
+    #[test]
+    fn a_stop_waits_for_an_abandoned_job_that_ends_at_once() {
+        let (abandoned, remote) = job(JobName::Reembedding, succeed);
+        let abandoned = TestJob { at_stop: AtStop::Abandon, ..abandoned };
+        let supervisor = start(vec![Box::new(abandoned)], NO_BACKOFF);
+        drop(remote.work);
+        supervisor.drain_within(Duration::from_secs(30));
+        assert_eq!(remote.begun.try_recv(), Err(TryRecvError::Disconnected), "the job is dropped");
     }
 
     #[test]
