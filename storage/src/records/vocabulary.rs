@@ -151,7 +151,7 @@ mod tests {
         store.create_namespace(&wanted).expect("creates").0
     }
 
-    /// A term with one form besides those of all terms.
+    /// A term with the form that all terms of these tests have, and one of its own.
     fn term(name: &str, form: &str) -> TermRecord {
         TermRecord {
             path: format!("vocab/{name}.md"),
