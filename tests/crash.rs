@@ -203,10 +203,11 @@ const REPOSITORIES_FULL: [&str; 2] = ["enospc write repositories/ 0", "enospc op
 /// Longer than the queue keeps a write that is not ingested.
 const FIVE_DAYS_SECONDS: i64 = 5 * 86_400;
 
-/// Starts and kills a server, so that the namespace has a repository.
+/// Starts and kills a server, so that the namespace has a repository. No write is left in the queue.
 fn create_repository(watched: &WatchedData) {
     let server = watched.start();
     server.settle("default");
+    server.drain();
     server.kill();
 }
 

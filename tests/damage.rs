@@ -48,7 +48,7 @@ fn two_namespaces() -> (tempfile::TempDir, Server) {
         server.remember(namespace, &[statement]);
         server.settle(namespace);
     }
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     (folder, server)
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::disk::Disk;
 use crate::support::{
-    Server, committed_messages, cuebase, files_below, fresh, git, recorded_memories, repository, run, stdout, wait_for,
+    Server, committed_messages, cuebase, files_below, fresh, git, recorded_memories, repository, run, stdout,
 };
 
 /// The word to erase. It becomes part of paths, which are in lower case.
@@ -80,10 +80,6 @@ fn assert_erased(data: &Path) {
     assert_eq!(places(data), Vec::<String>::new());
 }
 
-fn drain(server: &Server) {
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-}
-
 /// Posts a conversation, and waits until it is ingested.
 fn converse(server: &Server, session: &str, messages: &[(&str, &str)]) -> String {
     let messages: Vec<Value> =
@@ -91,7 +87,7 @@ fn converse(server: &Server, session: &str, messages: &[(&str, &str)]) -> String
     let body = json!({"namespace": NAMESPACE, "session_id": session, "messages": messages});
     let answer = server.post("/v1/memories", &body);
     assert_eq!(answer.status, 202, "{answer:?}");
-    drain(server);
+    server.drain();
     answer.body["id"].as_str().expect("an id").to_owned()
 }
 
@@ -149,7 +145,7 @@ fn a_memory_erased_by_path_is_gone_with_its_history_and_the_messages_behind_it()
     );
     write(&server, &path, &format!("# The {WORD} safe was moved"));
     assert_eq!(server.call("DELETE", &format!("/v1/memories/{path}?namespace={NAMESPACE}"), None).status, 202);
-    drain(&server);
+    server.drain();
     let before = recorded_memories(&server, NAMESPACE).expect("the namespace");
     assert!(server.terminate());
     let history = ferry_history(&data);
@@ -237,7 +233,7 @@ fn messages_of_a_managed_conversation_are_emptied_with_the_memory_made_from_them
         {"role": "user", "content": "The roofer comes on Friday"}, {"role": "user", "content": secret},
     ]});
     assert_eq!(server.post(&format!("/v1/conversations/{conversation}/messages"), &body).status, 201);
-    drain(&server);
+    server.drain();
     let report = erase(&data, ["--path", &path_of_word(&server)]);
     assert!(report.contains("1 messages of managed conversations emptied"), "{report}");
     let messages = server.get(&format!("/v1/conversations/{conversation}")).body["messages"].to_string();
@@ -260,7 +256,7 @@ fn writes_that_were_accepted_before_an_erasure_do_not_bring_the_text_back() {
     let body = json!({"namespace": NAMESPACE, "session_id": "s1"});
     let accepted = server.call_as(&session, "POST", "/v1/erase", Some(&body));
     assert_eq!((accepted.status, &accepted.body["status"]), (202, &json!("accepted")), "{accepted:?}");
-    drain(&server);
+    server.drain();
     assert!(server.terminate());
     assert_erased(&data);
 }
@@ -316,7 +312,7 @@ fn an_erasure_that_is_killed_at_any_moment_is_completed_by_the_next_start() {
         let killed = command.output().expect("the binary runs");
         assert!(killed.status.code().is_none(), "{rule}: not reached: {killed:?}");
         let server = Server::start(&data);
-        drain(&server);
+        server.drain();
         assert_ferry_is_intact(&server);
         assert!(server.terminate(), "{rule}");
         assert_eq!(places(&data), Vec::<String>::new(), "{rule}");

@@ -206,7 +206,7 @@ fn a_failing_write_does_not_reach_a_recreated_namespace() {
     let (_folder, server, id) = fail_write_during_deletion(1000);
     assert!(!is_found(&server, "vault", "vault+code", "Marit"));
     assert!(!committed_messages(&server.repository("vault")).contains(&id));
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     assert_eq!(recorded_memories(&server, "vault"), Some(1), "only the last write of `settle`");
 }
 
@@ -296,7 +296,7 @@ fn assert_gone(server: &Server, written: &AcknowledgedWrites) {
         assert_eq!(listed, json!([]), "{path}");
     }
     assert!(!is_found(server, "n", "walrus", "walrus"));
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     assert_eq!(recorded_memories(server, "n"), Some(1), "only the last write of `settle`");
 }
 

@@ -24,7 +24,7 @@ fn remember(server: &Server) {
         ],
     });
     assert_eq!(server.post("/v1/memories", &body).status, 202);
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
 }
 
 fn write(server: &Server, path: &str, body: &Value) {

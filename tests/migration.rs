@@ -105,7 +105,7 @@ fn assert_complete(server: &Server) {
     assert_eq!(downloaded_media(server), MEDIA_TEXT);
     // The queued write is ingested once, however often the server starts.
     wait_for("the queued write", || finds(server, "default", "regatta", "regatta"));
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     assert!(committed_messages(&server.repository("default")).contains(QUEUED_WRITE));
     let usage = server.get("/v1/usage").body;
     assert_eq!((&usage["period"], &usage["used"]["writes"]), (&json!(MONTH), &json!(WRITES)), "{usage}");
@@ -195,7 +195,7 @@ fn a_format_1_history_can_be_cloned_and_extended() {
 fn a_format_1_namespace_is_deleted_completely() {
     let old = Format1Data::unpack();
     let server = old.start();
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     let session = stdout(&old.data, &["token"]);
     let deleted = server.call_as(&session, "DELETE", "/v1/namespaces/default", None);
     assert_eq!(deleted.status, 200, "{deleted:?}");
@@ -298,7 +298,7 @@ fn opening_a_format_2_directory_upgrades_it_to_format_4() {
     }
     let server = Server::start(&data);
     let id = server.remember("default", &["The lighthouse keeper is called Agatha"]);
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     assert_eq!(server.get("/v1/sources").body["sources"][0]["id"], json!(id));
     assert!(server.terminate());
     let store = RocksEngine::open(&data.join("records")).expect("opens");

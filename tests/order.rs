@@ -65,11 +65,6 @@ fn post_accepted(server: &Server, path: &str, body: &Value) -> String {
     answer.body["id"].as_str().expect("an id").to_owned()
 }
 
-/// Waits until every accepted write is processed. The namespace records are then up to date.
-fn wait_for_empty_queue(server: &Server) {
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-}
-
 fn server_accepting_pushes() -> (tempfile::TempDir, Server) {
     let (folder, data) = fresh();
     let server = Server::start_configured(&data, "[git]\naccept_push = true\n");
@@ -145,7 +140,7 @@ fn assert_committed_once(watched: &WatchedData, id: &str, case: &str) {
     server.namespace("twin");
     remember_long_conversation(&server, "twin");
     server.settle("twin");
-    wait_for_empty_queue(&server);
+    server.drain();
     let undisturbed = recorded_memories(&server, "twin").expect("a record");
     assert!(undisturbed > LONG_CONVERSATION as u64 / 2, "{undisturbed} memories");
     assert_eq!(recorded_memories(&server, "default"), Some(undisturbed + 2), "{case}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::provider::Provider;
 use crate::support::working_copy::WorkingCopy;
-use crate::support::{Server, fresh, git, run, stdout, wait_for, with_models};
+use crate::support::{Server, fresh, git, run, stdout, with_models};
 
 const KEEPER: &str = "The lighthouse keeper is called Agatha";
 const BAKER: &str = "The baker in Oban closes on Tuesdays";
@@ -45,7 +45,7 @@ impl ExtractedData {
         let first = server.remember("default", &[KEEPER, BAKER]);
         let body = json!({"session_id": "ferry", "messages": [{"role": "user", "content": FERRY}]});
         assert_eq!(server.post("/v1/memories", &body).status, 202);
-        drain(&server);
+        server.drain();
         assert_eq!(contents(&server).len(), 3);
         (Self { data, first, _folder: folder }, server)
     }
@@ -56,10 +56,6 @@ impl ExtractedData {
         let report = stdout(&self.data, &[&["reextract"], options].concat());
         (server, report)
     }
-}
-
-fn drain(server: &Server) {
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
 }
 
 /// Returns the memories of the namespace.
@@ -175,7 +171,7 @@ fn a_forgotten_memory_does_not_return() {
     let (kept, server) = ExtractedData::new();
     let path = path_of(&server, "Agatha");
     assert_eq!(server.call("DELETE", &format!("/v1/memories/{path}"), None).status, 202);
-    drain(&server);
+    server.drain();
     assert!(!has_memory_with(&server, "Agatha"));
     assert!(server.terminate());
     let (server, _) = kept.reextract(&model("Better:"), &[]);

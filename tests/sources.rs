@@ -36,11 +36,6 @@ fn post(server: &Server, body: &Value) -> String {
     accepted.body["id"].as_str().expect("an id").to_owned()
 }
 
-/// Waits until the queue is empty, without another write.
-fn drain(server: &Server) {
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-}
-
 /// Returns the sources that the listing shows for a query.
 fn listed(server: &Server, query: &str) -> Vec<Value> {
     let answer = server.get(&format!("/v1/sources?{query}"));
@@ -75,11 +70,11 @@ fn kept_conversations_survive_a_stop_and_a_kill() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let first = post(&server, &trip());
-    drain(&server);
+    server.drain();
     assert!(server.terminate());
     let server = Server::start(&data);
     let second = server.remember("default", &["The baker closes on Tuesdays"]);
-    drain(&server);
+    server.drain();
     server.kill();
     let server = Server::start(&data);
     assert_eq!(listed_ids(&server, ""), [second, first.clone()]);
@@ -91,7 +86,7 @@ fn deleting_a_kept_conversation_leaves_its_memories() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let id = post(&server, &trip());
-    drain(&server);
+    server.drain();
     let at = format!("/v1/sources/{id}");
     let deleted = server.call("DELETE", &at, None);
     assert_eq!((deleted.status, deleted.body), (200, json!({"id": id, "deleted": true})));
@@ -113,7 +108,7 @@ fn deleting_a_namespace_deletes_its_kept_conversations() {
     let server = Server::start(&data);
     server.namespace("other");
     let id = server.remember("other", &["The baker closes on Tuesdays"]);
-    drain(&server);
+    server.drain();
     assert_eq!(listed_ids(&server, "namespace=other"), std::slice::from_ref(&id));
     let namespace = namespace_id(&data, "other");
     let session = stdout(&data, &["token"]);
@@ -163,7 +158,7 @@ fn the_same_words_in_two_sessions_are_two_conversations() {
     let second = json!({"session_id": "b", "messages": [{"role": "user", "content": words}]});
     post(&server, &first);
     post(&server, &second);
-    drain(&server);
+    server.drain();
     let out = folder.path().join("out.jsonl");
     assert_eq!(export(&data, "default", &out).len(), 2);
     import(&data, "copy", &out);
@@ -175,7 +170,7 @@ fn importing_an_export_into_its_own_namespace_changes_nothing() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     post(&server, &trip());
-    drain(&server);
+    server.drain();
     let before = memories(&server, "default");
     let out = folder.path().join("out.jsonl");
     export(&data, "default", &out);
@@ -197,7 +192,7 @@ fn a_managed_conversation_is_exported_once_with_its_title() {
         assert_eq!(server.post(&at, &body).status, 201);
     }
     server.remember("default", &["The baker closes on Tuesdays"]);
-    drain(&server);
+    server.drain();
     let exported = export(&data, "default", &folder.path().join("out.jsonl"));
     let titles: Vec<&Value> = exported.iter().map(|line| &line["title"]).collect();
     assert_eq!(titles, [&Value::Null, &json!("Roof"), &Value::Null], "{exported:?}");
@@ -209,7 +204,7 @@ fn keep_sources_false_keeps_nothing() {
     let (folder, data) = fresh();
     let server = Server::start_configured(&data, "[ingestion]\nkeep_sources = false\n");
     let id = post(&server, &trip());
-    drain(&server);
+    server.drain();
     assert!(server.retrieve("default", "q=Tatra+mountains").contents()[0].contains("Tatra"));
     assert!(listed(&server, "").is_empty());
     assert_eq!(server.get(&format!("/v1/sources/{id}")).status, 404);
@@ -243,7 +238,7 @@ fn stopped_with_a_source() -> (tempfile::TempDir, PathBuf, Ulid) {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     post(&server, &trip());
-    drain(&server);
+    server.drain();
     assert!(server.terminate());
     let namespace = namespace_id(&data, "default");
     (folder, data, namespace)

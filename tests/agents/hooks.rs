@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Person, text_of, with_input};
 use crate::support::fake::{self, FakeResponse};
-use crate::support::{Server, stdout, wait_for};
+use crate::support::{Server, stdout};
 
 const EVENTS: [&str; 4] = ["session-start", "user-prompt", "stop", "pre-compact"];
 
@@ -103,7 +103,7 @@ fn namespace(server: &Server) -> Option<String> {
 
 /// Returns what the stored conversations of a namespace say, oldest first, once all writes are ingested.
 fn stored(server: &Server, namespace: &str) -> Vec<String> {
-    wait_for("the writes to be ingested", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     let listed = server.get(&format!("/v1/sources?namespace={namespace}")).body["sources"].clone();
     let mut ids = Vec::new();
     for source in listed.as_array().expect("a list") {

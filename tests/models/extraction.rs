@@ -110,7 +110,7 @@ fn a_conversation_repeated_after_a_rewrite_is_a_new_write() {
     let hosted = server_with_rewritten_memory();
     let server = &hosted.server;
     // A memory is found shortly before the acknowledgement of its write.
-    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    server.drain();
     server.remember("default", &["Iris lives in Bergen"]);
     wait_for("the memory", || contains(server, "default", "q=where+does+Iris+live", "Bergen"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{post_accepted, text_field, wait_for_empty_queue};
+use super::{post_accepted, text_field};
 use crate::support::Server;
 use crate::support::disk::WatchedData;
 
@@ -32,7 +32,7 @@ fn ids_sort_by_creation_after_the_clock_went_back() {
         assert!(before.is_sorted(), "{before:?}");
         // The next start must not learn the greatest id from queued messages, so the queue is emptied first.
         server.settle("default");
-        wait_for_empty_queue(&server);
+        server.drain();
         if killed {
             server.kill();
         } else {
@@ -52,7 +52,7 @@ fn usage_of_a_month_is_unchanged_after_clock_jumps() {
     let watched = WatchedData::new();
     let server = watched.start();
     server.settle("default");
-    wait_for_empty_queue(&server);
+    server.drain();
     let usage = || server.get("/v1/usage").body;
     for _ in 0..50 {
         server.retrieve("default", "q=anything");

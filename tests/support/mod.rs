@@ -260,6 +260,12 @@ impl Server {
         });
     }
 
+    /// Waits until every accepted write is acknowledged. A memory can be retrieved shortly before that, and a write
+    /// whose server is killed in between is processed again. The record of a namespace is then up to date, too.
+    pub(crate) fn drain(&self) {
+        wait_for("the queue to be empty", || self.get("/v1/queue").body["waiting"] == 0);
+    }
+
     /// Returns whether the process, or one of the nodes, has exited.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("reads the state of the process").is_some() || self.later.has_ended()
