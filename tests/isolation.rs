@@ -41,6 +41,8 @@ fn fill(server: &Server) -> OwnerIds {
     assert_eq!(file.status(), 202);
     let source = server.remember("theirs", &[&format!("The {SECRET} closes at dawn too")]);
     server.settle("theirs");
+    // The tests compare the records of before and after their requests.
+    server.drain();
     OwnerIds { conversation, message, media: upload["id"].as_str().expect("an id").to_owned(), source }
 }
 

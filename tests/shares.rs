@@ -13,8 +13,9 @@ use crate::support::{Server, fresh, stdout, wait_for};
 
 /// Namespaces of one account with one queued conversation each.
 const QUEUED_NAMESPACES: usize = 300;
-/// Duration of the extraction of a conversation, milliseconds.
-const EXTRACTION_MS: u64 = 50;
+/// Duration of the extraction of a conversation, milliseconds. Half of the queue takes many seconds, so that a short
+/// delay of the test or of the guest's extraction changes nothing.
+const EXTRACTION_MS: u64 = 500;
 /// Writes that become dead letters.
 const DEAD_LETTERS: usize = 5;
 /// Memories in one directory, pushed in one commit.

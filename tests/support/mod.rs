@@ -450,8 +450,7 @@ pub(crate) fn recorded_memories(server: &Server, namespace: &str) -> Option<u64>
 
 /// Returns a free address for the metrics listener, and the URL of the metrics on it.
 pub(crate) fn metrics_address() -> (String, String) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-    let address = format!("127.0.0.1:{port}");
+    let address = nodes::free_address();
     let url = format!("http://{address}/metrics");
     (address, url)
 }

@@ -19,7 +19,7 @@ use super::{Server, open_log};
 /// Nodes of a server.
 const NODES: usize = 3;
 
-/// Ports of internal listeners. The system gives higher ones to sockets that ask for any port.
+/// Ports of listeners that need a fixed one. The system gives higher ones to sockets that ask for any port.
 const FIRST_PORT: u32 = 12_000;
 /// Number of these ports.
 const PORTS: u32 = 8_000;
@@ -129,14 +129,16 @@ pub(crate) fn settings(data: &Path) -> BTreeMap<String, String> {
     settings
 }
 
-/// Numbers the ports of internal listeners.
+/// Numbers the ports of such listeners.
 static PORT_NUMBERS: AtomicU32 = AtomicU32::new(0);
 
-/// Returns an address for the internal listener of a node, with a port that is free now and that no other node of this
-/// process has got recently.
-fn free_address() -> String {
+/// Returns an address for a listener, with a port that is free now and that no other listener of this process has got
+/// recently. No socket that asks for any port takes it before the listener does.
+pub(crate) fn free_address() -> String {
+    // Processes that run at the same time begin at different ports.
+    let first = std::process::id() % PORTS;
     loop {
-        let number = PORT_NUMBERS.fetch_add(1, Ordering::SeqCst);
+        let number = first + PORT_NUMBERS.fetch_add(1, Ordering::SeqCst);
         let address = format!("127.0.0.1:{}", FIRST_PORT + number % PORTS);
         if TcpListener::bind(&address).is_ok() {
             return address;
