@@ -137,6 +137,8 @@ fn direct_writes_terms_skills_and_messages_survive_a_kill() {
     }
     let server = Server::start(&data);
     server.settle("default");
+    // The recorded head, which is compared below, moves after the last write can be retrieved.
+    server.drain();
     let repository = server.repository("default");
     let kept = kept.into_inner().expect("no panic");
     for (n, kind, what) in &kept {
@@ -236,9 +238,9 @@ fn downtime_does_not_count_towards_the_age_of_a_queued_write() {
 #[test]
 fn a_write_queued_for_over_four_days_becomes_a_dead_letter() {
     let watched = WatchedData::new();
-    let (address, url) = metrics_address();
     create_repository(&watched);
     watched.disk.set_rules(&REPOSITORIES_FULL);
+    let (address, url) = metrics_address();
     let server = watched.start_with(&["--metrics-listen", &address]);
     let id = server.remember("default", &["The parcel on the quay holds a gramophone"]);
     let uptime = format!("uptime - - {FIVE_DAYS_SECONDS}");
@@ -246,7 +248,8 @@ fn a_write_queued_for_over_four_days_becomes_a_dead_letter() {
     let letters = || stdout(&watched.data, &["dead-letters", "list"]);
     wait_for("the dead letter", || letters().contains(&id));
     assert_eq!(letters().lines().count(), 1);
-    assert_eq!(server.get("/v1/queue").body["waiting"], 0);
+    // The dead letter is recorded before the worker removes the write from the queue in memory.
+    server.drain();
     let done = |text: &str| text.lines().any(|line| line.starts_with("cuebase_ingested_total{outcome=\"done\"}"));
     assert!(!done(&metrics(&url)), "the write is also counted as ingested");
 

@@ -215,6 +215,7 @@ fn a_write_to_a_deleted_namespace_leaves_no_dead_letter() {
     let (_folder, server, _) = fail_write_during_deletion(0);
     assert_eq!(stdout(&server.data, &["dead-letters", "list"]), "");
     assert!(server.get("/v1/queue").body["dead_letters"].as_array().is_none_or(Vec::is_empty));
+    server.drain();
     assert_eq!(recorded_memories(&server, "vault"), Some(1), "only the last write of `settle`");
 }
 

@@ -22,6 +22,8 @@ use crate::support::{Answer, Server, committed_messages, fresh, recorded_memorie
 const LONG_CONVERSATION: usize = 2000;
 /// Disk rule that kills the server after the next commit, which is then not acknowledged.
 const AFTER_THE_COMMIT: &str = "killafter rename refs/heads/main 1";
+/// Disk rules that keep accepted writes in the queue: writes to repositories fail.
+const REPOSITORIES_FULL: [&str; 2] = ["enospc write repositories/ 0", "enospc open repositories/ 0"];
 
 fn memory_at(path: &str) -> String {
     format!("/v1/memories/{path}")
@@ -118,8 +120,10 @@ fn commit_and_kill(watched: &WatchedData, kill_point: &str) -> String {
     let mut server = watched.start();
     server.settle("default");
     wait_for("the record", || recorded_memories(&server, "default") == Some(1));
-    watched.disk.set_rules(&[kill_point]);
+    // The worker has the message before the response is sent, so nothing can be committed until the response is here.
+    watched.disk.set_rules(&REPOSITORIES_FULL);
     let id = remember_long_conversation(&server, "default");
+    watched.disk.set_rules(&[kill_point]);
     wait_for("the server to end", || server.has_ended());
     server.kill();
     id

@@ -1,5 +1,6 @@
 //! Ids and usage when the clock of the machine jumps.
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{post_accepted, text_field};
@@ -8,6 +9,8 @@ use crate::support::disk::WatchedData;
 
 /// Clock offset of 400 days, seconds.
 const FAR_AHEAD: i64 = 400 * 86_400;
+/// The middle of a month, seconds since the epoch: 2027-01-15, 12:00 UTC.
+const MIDDLE_OF_A_MONTH: i64 = 1_800_014_400;
 
 /// Creates one object of every kind and returns the ids in the order of creation.
 fn new_ids(server: &Server, mark: &str) -> Vec<String> {
@@ -50,6 +53,10 @@ fn ids_sort_by_creation_after_the_clock_went_back() {
 #[test]
 fn usage_of_a_month_is_unchanged_after_clock_jumps() {
     let watched = WatchedData::new();
+    // No month ends during the test.
+    let offset = MIDDLE_OF_A_MONTH - Timestamp::now().as_second();
+    let in_the_month = format!("clock - - {offset}");
+    watched.disk.set_rules(&[&in_the_month]);
     let server = watched.start();
     server.settle("default");
     server.drain();
@@ -60,14 +67,14 @@ fn usage_of_a_month_is_unchanged_after_clock_jumps() {
     let before = usage();
     assert!(before["used"]["reads"].as_u64() >= Some(50), "{before}");
     for jump in [40 * 86_400, -40 * 86_400] {
-        watched.disk.set_rules(&[&format!("clock - - {jump}")]);
+        watched.disk.set_rules(&[&format!("clock - - {}", offset + jump)]);
         for _ in 0..5 {
             server.retrieve("default", "q=anything");
         }
         let other = usage();
         assert_ne!(other["period"], before["period"]);
         assert_eq!(other["used"]["reads"], 5, "{other}");
-        watched.disk.set_rules(&[]);
+        watched.disk.set_rules(&[&in_the_month]);
         assert_eq!(usage(), before, "after a clock jump of {jump} s");
     }
     server.kill();

@@ -18,6 +18,9 @@ const HANG: Duration = Duration::from_millis(1500);
 const SLOW_WRITES: usize = 12;
 /// Longest time for which reads are timed.
 const TIMED_READS_MAX: Duration = Duration::from_secs(5);
+/// Measurements at most; one within its limit is enough. A busy machine can hold up the requests of one measurement. A
+/// request that waits for another one does so in each.
+const MEASUREMENTS_MAX: usize = 3;
 /// Messages in a conversation that takes long to read.
 const LONG_CONVERSATION_MESSAGES: usize = 20_000;
 /// Appends per measurement.
@@ -78,8 +81,22 @@ fn readable_paths(server: &Server) -> Vec<String> {
 }
 
 /// Times reads on a disk with fault rules while each writer writes on its own thread. Fails if the reads spend more than
-/// a fifth of the time waiting for the disk.
+/// a fifth of the time waiting for the disk, in each measurement.
 fn assert_reads_do_not_wait(rules: &[&str], disk_delay: Duration, writers: &[ConcurrentWrite]) {
+    let mut failures = Vec::new();
+    for _ in 0..MEASUREMENTS_MAX {
+        let (took, slow) = time_reads(rules, disk_delay, writers);
+        let waited = slow.waited;
+        if waited < took / 5 {
+            return;
+        }
+        failures.push(format!("{waited:.0?} of {took:.0?} were spent waiting: {:?}", slow.descriptions));
+    }
+    panic!("{}", failures.join("\n"));
+}
+
+/// Times reads during writes on a new server. Returns how long that took, and the reads that waited.
+fn time_reads(rules: &[&str], disk_delay: Duration, writers: &[ConcurrentWrite]) -> (Duration, SlowReads) {
     let watched = WatchedData::new();
     let server = watched.start();
     let session = stdout(&watched.data, &["token"]);
@@ -120,8 +137,7 @@ fn assert_reads_do_not_wait(rules: &[&str], disk_delay: Duration, writers: &[Con
         // Writes in flight end soon on the fast disk.
         watched.disk.set_rules(&[]);
     });
-    let (took, waited) = (began.elapsed(), slow.waited);
-    assert!(waited < took / 5, "{waited:.0?} of {took:.0?} were spent waiting: {:?}", slow.descriptions);
+    (began.elapsed(), slow)
 }
 
 /// Returns the disk rule that delays every sync.
@@ -260,6 +276,25 @@ fn median_append(server: &Server, conversation: &str) -> Duration {
     times[times.len() / 2]
 }
 
+/// Returns the median duration of appends to the conversation `short` while clients rewind the conversation `long`.
+fn median_append_during_rewinds(server: &Server, short: &str, long: &str, to: &Value) -> Duration {
+    let (stop, rewound) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let _stop = SetOnDrop(&stop);
+        for _ in 0..REWINDING_CLIENTS {
+            scope.spawn(|| {
+                while !stop.load(Ordering::SeqCst) {
+                    let answer = server.post(&format!("{long}/rewind"), &json!({"to": to}));
+                    assert_eq!(answer.status, 200, "{answer:?}");
+                    rewound.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        wait_for("every client to rewind", || rewound.load(Ordering::SeqCst) >= REWINDING_CLIENTS);
+        median_append(server, short)
+    })
+}
+
 #[test]
 fn an_append_does_not_wait_for_rewinds_of_other_conversations() {
     let (_folder, data) = fresh();
@@ -274,25 +309,19 @@ fn an_append_does_not_wait_for_rewinds_of_other_conversations() {
     let middle = sent.body["ids"][LONG_CONVERSATION_MESSAGES / 2].clone();
     server.settle("default");
 
-    let undisturbed = median_append(&server, &short);
-    let (stop, rewound) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let during_rewinds = std::thread::scope(|scope| {
-        let _stop = SetOnDrop(&stop);
-        for _ in 0..REWINDING_CLIENTS {
-            scope.spawn(|| {
-                while !stop.load(Ordering::SeqCst) {
-                    let answer = server.post(&format!("{long}/rewind"), &json!({"to": middle}));
-                    assert_eq!(answer.status, 200, "{answer:?}");
-                    rewound.fetch_add(1, Ordering::SeqCst);
-                }
-            });
+    let mut failures = Vec::new();
+    for _ in 0..MEASUREMENTS_MAX {
+        let undisturbed = median_append(&server, &short);
+        let during_rewinds = median_append_during_rewinds(&server, &short, &long, &middle);
+        println!(
+            "append: {undisturbed:.1?} undisturbed, {during_rewinds:.1?} with {REWINDING_CLIENTS} rewinding clients"
+        );
+        if during_rewinds <= undisturbed * 10 + Duration::from_millis(15) {
+            return;
         }
-        wait_for("every client to rewind", || rewound.load(Ordering::SeqCst) >= REWINDING_CLIENTS);
-        median_append(&server, &short)
-    });
-    println!("append: {undisturbed:.1?} undisturbed, {during_rewinds:.1?} with {REWINDING_CLIENTS} rewinding clients");
-    let bound = undisturbed * 10 + Duration::from_millis(15);
-    assert!(during_rewinds <= bound, "{during_rewinds:.1?} during rewinds, {undisturbed:.1?} undisturbed");
+        failures.push(format!("{during_rewinds:.1?} during rewinds, {undisturbed:.1?} undisturbed"));
+    }
+    panic!("{}", failures.join("\n"));
 }
 
 #[test]
