@@ -49,16 +49,18 @@ stop_services() {
     wait
     rm -rf "$data"
 }
-# Prints a port that is free now, below 45000: SeaweedFS takes the port 10,000 above each for itself.
-free_port() {
+# Prints the first of four ports in a row that are free now. SeaweedFS takes the port 10,000 above each for itself. The
+# system gives the ports from 32768 on to connections, so these are below.
+free_ports() {
     python3 -c 'import random, socket
 while True:
-    port = random.randrange(20000, 45000)
+    first = random.randrange(20400, 22700)
     try:
-        [socket.create_server(("127.0.0.1", each)).close() for each in (port, port + 10000)]
+        for port in range(first, first + 4):
+            [socket.create_server(("127.0.0.1", each)).close() for each in (port, port + 10000)]
     except OSError:
         continue
-    print(port)
+    print(first)
     break'
 }
 signed() {
@@ -80,10 +82,10 @@ start_s3() {
   "credentials": [{"accessKey": "$AWS_ACCESS_KEY_ID", "secretKey": "$AWS_SECRET_ACCESS_KEY"}]}]}
 SETTINGS
     mkdir "$data/bucket"
-    s3="$(free_port)"
+    s3="$(free_ports)"
     GOMEMLIMIT=256MiB "$tools/bin/weed" server -dir="$data/bucket" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
-        -master.port="$(free_port)" -master.volumeSizeLimitMB=64 -master.telemetry=false \
-        -volume.port="$(free_port)" -volume.max=100 -filer -filer.port="$(free_port)" \
+        -master.port="$((s3 + 1))" -master.volumeSizeLimitMB=64 -master.telemetry=false \
+        -volume.port="$((s3 + 2))" -volume.max=100 -filer -filer.port="$((s3 + 3))" \
         -s3 -s3.port="$s3" -s3.config="$data/s3.json" -s3.port.iceberg=0 -s3.port.lance=0 >"$data/weed.log" 2>&1 &
     weed=$!
     AWS_ENDPOINT_URL="http://127.0.0.1:$s3"

@@ -196,6 +196,10 @@ mod tests {
         backlog.add(&key("x"));
         assert_eq!(backlog.next(), Some((key("x"), 0)));
         assert_eq!(backlog.retry_later(key("x"), 1), WAIT_MIN);
+        backlog.retry_now();
+        assert_eq!(backlog.next(), Some((key("x"), 1)));
+        // The shortest wait can end during the test.
+        assert_eq!(backlog.retry_later(key("x"), 30), WAIT_MAX);
         backlog.add(&key("y"));
         assert_eq!(backlog.next(), Some((key("y"), 0)), "x waits");
         backlog.add(&key("y"));
@@ -203,7 +207,7 @@ mod tests {
         assert_eq!(backlog.next(), Some((key("y"), 0)), "it was added again during the work");
         backlog.finish();
         backlog.retry_now();
-        assert_eq!(backlog.next(), Some((key("x"), 1)));
+        assert_eq!(backlog.next(), Some((key("x"), 30)));
         backlog.report_progress(Progress { done: 1, all: 2 });
         assert_eq!(backlog.list(), [(key("x"), Some(Progress { done: 1, all: 2 }))]);
         assert_eq!(backlog.retry_later(key("x"), 30), WAIT_MAX);

@@ -10,12 +10,19 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 import urllib.parse
 from dataclasses import dataclass, field
 from typing import Any
 
 import balancer
 from history import Outcome
+
+#: Time for a response that must be a success, seconds. On a busy machine a node may be without a session for a moment,
+#: and refuses everything then.
+_PATIENCE = 30.0
+#: Pause between two attempts, seconds.
+_PAUSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -77,11 +84,16 @@ class Api:
         return Response(response.status, outcome_of(response.status, is_balancers), fields)
 
     def get(self, path: str, query: dict[str, Any] | None = None, timeout: float = 30.0) -> dict[str, Any]:
-        """Returns the body of a response that must be a success."""
-        response = self.request("GET", path, timeout, query)
-        if response.status != 200:
-            raise RuntimeError(f"GET {path}: status {response.status}, {response.body}")
-        return response.body
+        """Returns the body of a response that must be a success, at least after some time."""
+        began = time.monotonic()
+        while True:
+            response = self.request("GET", path, timeout, query)
+            if response.status == 200:
+                return response.body
+            is_over = time.monotonic() - began > _PATIENCE
+            if 0 < response.status < 500 or is_over:
+                raise RuntimeError(f"GET {path}: status {response.status}, {response.body}")
+            time.sleep(_PAUSE)
 
 
 def outcome_of(status: int, is_balancers: bool) -> Outcome:

@@ -19,7 +19,7 @@ from process import Process, run, wait_for
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces require root")
 RUN = 97
 #: Time limit of a request over a link that may be cut, seconds.
-PATIENCE = 1.5
+PATIENCE = 6.0
 
 
 @pytest.fixture

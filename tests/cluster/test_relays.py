@@ -89,7 +89,8 @@ def test_a_link_delays_both_directions_and_keeps_the_order(links: Links) -> None
             assert exchange(connection, b"slow") >= 0.2
             assert exchange(connection, bytes(range(256)) * 4000) >= 0.2
             links.shape("l")
-            assert exchange(connection, b"fast") < 0.2
+            # One exchange can take long on a busy machine. All of them would over a link that is still slow.
+            assert min(exchange(connection, b"fast") for _ in range(20)) < 0.2
 
 
 def test_a_stalled_link_transfers_nothing_and_loses_nothing(links: Links) -> None:
@@ -122,10 +123,12 @@ def test_a_new_target_resets_connections_and_serves_new_ones(links: Links) -> No
 
 
 def test_a_link_without_a_target_resets(links: Links) -> None:
-    port = links.open("l", ("127.0.0.1", 0), ("127.0.0.1", free_port()))
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with closed_address() as target:
+        port = links.open("l", ("127.0.0.1", 0), target)
+        # The reset can arrive before the connect returns.
         with pytest.raises(ConnectionResetError):
-            connection.recv(1)
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+                connection.recv(1)
 
 
 def test_an_unknown_command_is_an_error(links: Links) -> None:
@@ -139,16 +142,16 @@ def fetch(address: tuple[str, int]) -> bytes:
     return body
 
 
-def free_port() -> int:
+@contextlib.contextmanager
+def closed_address() -> Iterator[tuple[str, int]]:
+    """Returns an address at which nobody listens, and that nobody else gets meanwhile."""
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
-        port: int = reserved.getsockname()[1]
-    return port
+        yield ("127.0.0.1", reserved.getsockname()[1])
 
 
 def test_the_balancer_alternates_and_skips_a_dead_node(tmp_path: Path) -> None:
-    dead = ("127.0.0.1", free_port())
-    with served(_Named, b"a") as first, served(_Named, b"b") as second:
+    with closed_address() as dead, served(_Named, b"a") as first, served(_Named, b"b") as second:
         balancer = Balancer(("127.0.0.1", 0), [first, dead, second], tmp_path / "balancer.log")
         try:
             letters = [fetch(balancer.address) for _ in range(6)]
@@ -160,13 +163,14 @@ def test_the_balancer_alternates_and_skips_a_dead_node(tmp_path: Path) -> None:
 
 
 def test_the_balancer_answers_itself_when_no_node_accepts(tmp_path: Path) -> None:
-    balancer = Balancer(("127.0.0.1", 0), [("127.0.0.1", free_port())], tmp_path / "balancer.log")
-    try:
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            fetch(balancer.address)
-        assert refused.value.code == 503 and refused.value.headers[HEADER] == "no node"
-    finally:
-        balancer.close()
+    with closed_address() as dead:
+        balancer = Balancer(("127.0.0.1", 0), [dead], tmp_path / "balancer.log")
+        try:
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                fetch(balancer.address)
+            assert refused.value.code == 503 and refused.value.headers[HEADER] == "no node"
+        finally:
+            balancer.close()
 
 
 def test_relays_end_with_the_harness(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ place of those that only the image has: `gosu` and `docker-entrypoint.sh`.
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import socket
@@ -151,9 +152,22 @@ def test_the_balancer_sends_to_every_node_that_is_healthy() -> None:
         assert f"bind :{port}\n" in text
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """Returns different ports that are free now. The system gives those from 32768 on to connections, of which these
+    tests make many before the last server starts.
+    """
+    while True:
+        ports = random.sample(range(23_000, 32_000), count)
+        try:
+            for port in ports:
+                socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return ports
+
+
+def ports_of_servers() -> dict[str, int]:
+    return dict(zip(SERVERS, free_ports(len(SERVERS)), strict=True))
 
 
 def wait_until(condition: Callable[[], bool], what: str, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -194,7 +208,7 @@ class Servers:
 
     folder: Path
     programs: Path
-    ports: dict[str, int] = field(default_factory=lambda: {name: free_port() for name in SERVERS})
+    ports: dict[str, int] = field(default_factory=ports_of_servers)
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def prepare(self) -> None:

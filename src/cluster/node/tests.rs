@@ -102,6 +102,30 @@ impl TestNode {
         owned
     }
 
+    /// Claims a namespace. No thread renews the session here, and a busy machine can take longer than it lasts.
+    fn hold(&self, namespace: &NamespaceKey) -> Result<()> {
+        loop {
+            let held = self.node.hold(namespace);
+            let may_not_read = matches!(&held, Err(Error::Disk { trouble: DiskTrouble::Unreachable, .. }));
+            let Some(session) = self.session() else { return held };
+            if !may_not_read || session.renew(Instant::now()).is_err() {
+                return held;
+            }
+        }
+    }
+
+    /// Claims what has queued writes. Repeats a call that took so long that it may have left some out.
+    fn take_queued(&self) -> Result<()> {
+        loop {
+            let began = Instant::now();
+            self.session().expect("a session").renew(began).expect("renews");
+            let taken = self.node.take_queued();
+            if began.elapsed() < TAKING_MAX {
+                return taken;
+            }
+        }
+    }
+
     /// Accepts a write, as a request does.
     fn accept(&self, namespace: &NamespaceKey) -> MessageId {
         let mut ids = self.parts.ids.hold(namespace.id);

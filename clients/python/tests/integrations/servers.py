@@ -55,6 +55,8 @@ def slow_server() -> Iterator[str]:
 
 @contextmanager
 def slow_client() -> Iterator[Client]:
-    """Yields a client for a slow server. A request of it takes longer than `SHORT_TIMEOUT`."""
-    with slow_server() as url, Client(url, "svc_live_unused", timeout=2.0, max_retries=0) as client:
+    """Yields a client for a slow server. A request of it takes much longer than `SHORT_TIMEOUT`, so that the adapter is
+    the first to give up on a busy machine too. A test waits for the end of the request.
+    """
+    with slow_server() as url, Client(url, "svc_live_unused", timeout=6.0, max_retries=0) as client:
         yield client
