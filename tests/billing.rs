@@ -3,6 +3,8 @@
 /// Payments with an imitation of the payment provider.
 mod payments;
 
+use std::path::Path;
+
 use cuebase_storage::records::{Meter, PlanName, PricesRecord, TransactionRecord, WalletRecord};
 use cuebase_storage::{AccountId, Store};
 use reqwest::blocking::Client;
@@ -11,7 +13,7 @@ use ulid::Ulid;
 
 use crate::support::disk::WatchedData;
 use crate::support::working_copy::WorkingCopy;
-use crate::support::{Answer, Server, fresh, stdout, wait_for};
+use crate::support::{Answer, Server, files_below, fresh, nodes, stdout, wait_for};
 
 /// Disk rule that delays every write to the records by a second. A unit that is recorded after the response is lost if
 /// the server is killed at once.
@@ -28,6 +30,24 @@ fn statement(server: &Server) -> (i64, i64, i64) {
         .map(|t| t["amount_paise"].as_i64().expect("paise"));
     let (credits, debits): (Vec<i64>, Vec<i64>) = amounts.partition(|amount| *amount > 0);
     (answer.body["balance_paise"].as_i64().expect("paise"), credits.iter().sum(), debits.iter().sum())
+}
+
+/// Returns the number of reads in the records of a running server, from a copy of their files. `None` if the copy cannot
+/// be opened, because a file changed meanwhile.
+fn recorded_reads(data: &Path) -> Option<u64> {
+    let copy = tempfile::tempdir().expect("temporary directory");
+    for file in files_below(&data.join("records")) {
+        std::fs::copy(&file, copy.path().join(file.file_name()?)).ok()?;
+    }
+    let store = Store::open(copy.path()).ok()?;
+    let usage = store.usage(&AccountId::default(), Meter::Reads).ok()?;
+    Some(usage.map_or(0, |usage| usage.total))
+}
+
+/// Waits until this number of reads is in the files of the records, where it survives a kill. A thread of the server
+/// writes counts of reads shortly after the responses.
+fn wait_for_recorded_reads(data: &Path, reads: u64) {
+    wait_for("the reads to be recorded", || recorded_reads(data) == Some(reads));
 }
 
 #[test]
@@ -62,6 +82,10 @@ fn usage_counts_accepted_and_answered_requests() {
     wait_for("an answer", answered);
     // Repeated bodies, rejected requests, deletions of memories and listings are free.
     wait_for("the count of memories", || used()["memories"] == 2);
+    // Of several nodes, each writes its counts when another one is asked for the usage.
+    if !nodes::are_used() {
+        wait_for_recorded_reads(&data, 3);
+    }
     assert_eq!((&used()["writes"], &used()["reads"], &used()["chats"]), (&json!(4), &json!(3), &json!(1)));
     let usage = server.get("/v1/usage").body;
     assert_eq!((&usage["plan"], &usage["exceeded"]), (&json!("payg"), &json!(false)));

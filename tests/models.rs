@@ -16,6 +16,9 @@ use crate::support::{Answer, Server, fresh, stdout, wait_for, with_models};
 
 /// Settings with short timeouts and retries, appended to the settings of a model.
 const SHORT_TIMEOUTS: &str = "timeout_ms = 2000\nembedding_deadline_ms = 1000\n[ingestion]\nbackoff_ms = 20\n[log]\n";
+/// Settings with short waits before retries, and with time for a busy machine: for tests that expect the vectors or the
+/// answer of a model. Appended to the settings of a model.
+const PATIENCE: &str = "timeout_ms = 60000\nembedding_deadline_ms = 60000\n[ingestion]\nbackoff_ms = 20\n";
 /// Deadline of an embedding in a query, milliseconds.
 const EMBEDDING_DEADLINE_MS: u64 = 300;
 
@@ -39,9 +42,9 @@ impl HostedServer {
         Self::start(provider, &settings)
     }
 
-    /// Starts a server that extracts with the provider and gives up quickly.
+    /// Starts a server that extracts with the provider and retries quickly.
     fn extracting(provider: Provider) -> Self {
-        let settings = with_short_timeouts(&provider.chat_settings());
+        let settings = format!("{}{PATIENCE}", provider.chat_settings());
         Self::start(provider, &settings)
     }
 
@@ -118,7 +121,7 @@ fn remember_all(server: &Server, namespace: &str, texts: &[String]) {
 
 /// Starts a server that embeds with a provider, and stores the heron texts.
 fn server_with_herons() -> HostedServer {
-    let hosted = HostedServer::embedding(Provider::start(), "");
+    let hosted = HostedServer::embedding(Provider::start(), PATIENCE);
     remember_all(&hosted.server, "default", &heron_texts());
     wait_for("the memories", || best_is_found_by_cue(&hosted.server, "default", "q=heron+number+7"));
     hosted
@@ -126,7 +129,7 @@ fn server_with_herons() -> HostedServer {
 
 #[test]
 fn the_texts_of_a_write_are_embedded_in_one_call() {
-    let hosted = HostedServer::embedding(Provider::start(), "");
+    let hosted = HostedServer::embedding(Provider::start(), PATIENCE);
     let before = hosted.provider.calls().embeddings;
     remember_all(&hosted.server, "default", &heron_texts());
     wait_for("the memories", || best_is_found_by_cue(&hosted.server, "default", "q=heron+number+7"));
@@ -163,7 +166,7 @@ fn a_lost_index_is_rebuilt_from_stored_vectors() {
     let embedded = provider.embedded().len();
     server.kill();
     std::fs::remove_dir_all(data.join("indexes")).expect("removes");
-    let server = Server::start_with_models(&data, &provider.embedding_settings());
+    let server = Server::start_with_models(&data, &format!("{}{PATIENCE}", provider.embedding_settings()));
     assert!(best_is_found_by_cue(&server, "default", "q=heron+number+8"));
     assert_eq!(provider.embedded().len(), embedded + 2, "one probe at the start, one query");
 }
@@ -182,7 +185,7 @@ fn the_models_command_shows_the_usage_of_a_hosted_model() {
 fn assert_quirk_is_supported(quirk: Habit) {
     let provider = Provider::start();
     provider.habit(quirk);
-    let settings = with_short_timeouts(&format!("{}chat = 'imitation'\n", provider.embedding_settings()));
+    let settings = format!("{}chat = 'imitation'\n{PATIENCE}", provider.embedding_settings());
     let hosted = HostedServer::start(provider, &settings);
     let server = &hosted.server;
     for (number, place) in ["Porto", "Turku"].into_iter().enumerate() {

@@ -5,6 +5,7 @@ use std::io::Read;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
+use crate::support::nodes::free_address;
 use crate::support::{Server, fresh, stdout, wait_for};
 
 /// A request that must be refused, with the expected status.
@@ -19,9 +20,7 @@ struct Refusal<'a> {
 #[test]
 fn animals_are_separate_by_account_and_environment() {
     let (_folder, data) = fresh();
-    // A port that was free a moment ago.
-    let address =
-        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    let address = free_address();
     let server = Server::start_with(&data, &["--pets-listen", &address]);
     let base = format!("http://{address}/v1");
     let call = |method: &str, path: &str, key: Option<&str>, body: Option<&str>| {
@@ -121,8 +120,7 @@ fn animals_are_separate_by_account_and_environment() {
 #[test]
 fn the_animals_api_limits_the_requests_of_one_account() {
     let (_folder, data) = fresh();
-    let address =
-        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    let address = free_address();
     let settings = format!("[pets]\nlisten = '{address}'\n[rate_limit]\nrequests_per_minute = 5\n");
     let server = Server::start_configured(&data, &settings);
     let list =
