@@ -296,9 +296,16 @@ impl Queue {
 
     /// Whether a worker processes a message.
     pub fn is_in_progress(&self, namespace: NamespaceId, message: MessageId) -> bool {
-        let state = self.state.lock();
-        let Some(namespace) = state.namespaces.get(&namespace) else { return false };
-        namespace.state == NamespaceQueueState::Busy(message)
+        self.state.lock().is_busy_with(namespace, message)
+    }
+
+    /// Waits until no worker has a message, or the service stops. The message of a new dead letter stays in the queue
+    /// until its worker has called [`Queue::finish`], so it cannot be added again before.
+    pub fn wait_for_worker(&self, namespace: NamespaceId, message: MessageId) {
+        let mut state = self.state.lock();
+        while !state.stopping && state.is_busy_with(namespace, message) {
+            self.changed.wait(&mut state);
+        }
     }
 
     /// Returns the level of the queue.

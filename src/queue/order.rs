@@ -98,6 +98,12 @@ impl QueueState {
         self.namespaces.get_mut(&assignment.key.id).filter(|namespace| namespace.turn == assignment.turn)
     }
 
+    /// Whether a worker processes a message.
+    pub(super) fn is_busy_with(&self, namespace: NamespaceId, message: MessageId) -> bool {
+        let Some(namespace) = self.namespaces.get(&namespace) else { return false };
+        namespace.state == NamespaceQueueState::Busy(message)
+    }
+
     /// Puts a namespace at the end of its account's line.
     pub(super) fn make_ready(&mut self, id: NamespaceId) {
         let Some(namespace) = self.namespaces.get_mut(&id) else { return };

@@ -1,6 +1,6 @@
 //! Dead letters: writes that failed permanently. They are listed, retried and dropped.
 
-use cuebase_storage::records::DeadLetter;
+use cuebase_storage::records::{DeadLetter, QueueEntry};
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 
 use super::intake::Intake;
@@ -25,7 +25,7 @@ impl Intake {
         let Some(entry) = self.store.revive(&letter.account, id, self.running.now_ms())? else {
             return Err(no_letter(text));
         };
-        self.add_to_queue(&entry);
+        self.add_revived(&entry);
         Ok(())
     }
 
@@ -44,11 +44,18 @@ impl Intake {
         for (account, id) in selected {
             // `None` if another call retried or dropped the letter in the meantime.
             if let Some(entry) = self.store.revive(&account, id, self.running.now_ms())? {
-                self.add_to_queue(&entry);
+                self.add_revived(&entry);
                 retried += 1;
             }
         }
         Ok(retried)
+    }
+
+    /// Adds a dead letter that is in the records as a queued entry again to the queue in memory. The worker that gave
+    /// the write up records the letter shortly before it removes the message from that queue.
+    fn add_revived(&self, entry: &QueueEntry) {
+        self.queue.wait_for_worker(entry.namespace_id, entry.id);
+        self.add_to_queue(entry);
     }
 
     /// Deletes a dead letter of an account, or of any account.

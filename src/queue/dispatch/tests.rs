@@ -55,6 +55,37 @@ fn messages_of_a_namespace_are_assigned_in_order() {
 }
 
 #[test]
+fn a_message_that_a_worker_still_has_is_added_again_after_it() {
+    let queue = Queue::new(2, &Clock::system());
+    let entry = entry(1, "a", 1);
+    // Repeated, because the other thread may come too late to wait.
+    for _ in 0..1000 {
+        queue.add(&entry);
+        let assignment = queue.next().expect("work");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                queue.wait_for_worker(entry.namespace_id, entry.id);
+                queue.add(&entry);
+            });
+            queue.finish(&assignment);
+        });
+        assert_eq!(queue.levels().waiting, 1);
+        let assignment = queue.next().expect("work");
+        queue.finish(&assignment);
+    }
+}
+
+#[test]
+fn a_wait_for_a_worker_ends_at_a_stop() {
+    let queue = Queue::new(2, &Clock::system());
+    let entry = entry(1, "a", 1);
+    queue.add(&entry);
+    queue.next().expect("work");
+    queue.stop();
+    queue.wait_for_worker(entry.namespace_id, entry.id);
+}
+
+#[test]
 fn accounts_take_turns_even_if_one_sends_many_writes() {
     let queue = Queue::new(2, &Clock::system());
     for id in 0..100u8 {
