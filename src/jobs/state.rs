@@ -67,7 +67,7 @@ impl Jobs {
 
     /// Returns the queue entry that has waited longest.
     pub fn oldest_queued(&self) -> Result<Option<QueueEntry>> {
-        let Some((namespace, id)) = self.components.queue.oldest() else { return Ok(None) };
+        let Some((namespace, id)) = self.components.queue.levels().oldest else { return Ok(None) };
         Ok(self.components.store.queue_entry(&namespace, id)?)
     }
 

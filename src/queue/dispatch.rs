@@ -34,14 +34,14 @@ pub struct Queue {
 }
 
 /// The level of the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueLevels {
     /// Queued messages, including those in progress.
     pub waiting: usize,
     /// Messages in progress.
     pub busy: usize,
-    /// The oldest queued message.
-    pub oldest: Option<MessageId>,
+    /// The oldest queued message, with its namespace.
+    pub oldest: Option<(NamespaceKey, MessageId)>,
 }
 
 /// The level of the queue for one account.
@@ -311,27 +311,18 @@ impl Queue {
     /// Returns the level of the queue.
     pub fn levels(&self) -> QueueLevels {
         let state = self.state.lock();
-        let mut levels = QueueLevels { waiting: 0, busy: 0, oldest: None };
-        for namespace in state.namespaces.values() {
-            levels.waiting += namespace.messages.len();
-            levels.busy += usize::from(matches!(namespace.state, NamespaceQueueState::Busy(_)));
-            levels.oldest = older(levels.oldest, namespace.messages.first().copied());
-        }
-        levels
-    }
-
-    /// Returns the oldest queued message with its namespace.
-    pub fn oldest(&self) -> Option<(NamespaceKey, MessageId)> {
-        let state = self.state.lock();
+        let (mut waiting, mut busy) = (0, 0);
         let mut oldest: Option<(&NamespaceKey, MessageId)> = None;
         for namespace in state.namespaces.values() {
+            waiting += namespace.messages.len();
+            busy += usize::from(matches!(namespace.state, NamespaceQueueState::Busy(_)));
             let Some(first) = namespace.messages.first().copied() else { continue };
             match oldest {
                 Some((_, message)) if message <= first => {}
                 _ => oldest = Some((&namespace.key, first)),
             }
         }
-        oldest.map(|(key, message)| (key.clone(), message))
+        QueueLevels { waiting, busy, oldest: oldest.map(|(key, message)| (key.clone(), message)) }
     }
 
     /// Returns the level of the queue for one account.
