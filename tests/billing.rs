@@ -46,7 +46,7 @@ fn recorded_reads(data: &Path) -> Option<u64> {
 
 /// Waits until this number of reads is in the files of the records, where it survives a kill. A thread of the server
 /// writes counts of reads shortly after the responses.
-fn wait_for_recorded_reads(data: &Path, reads: u64) {
+pub(crate) fn wait_for_recorded_reads(data: &Path, reads: u64) {
     wait_for("the reads to be recorded", || recorded_reads(data) == Some(reads));
 }
 
