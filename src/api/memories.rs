@@ -101,19 +101,13 @@ pub fn write(request: &AuthenticatedRequest) -> Result<Reply> {
         parse_name(name)?;
     }
     let write = body.direct_write(memory_path(request.parameter(0))?)?;
-    let namespace = request.writable_namespace(body.namespace.as_deref().or(parameter))?;
+    let name = request.writable_name(body.namespace.as_deref().or(parameter))?;
     let app = &request.app;
-    let written = match app.writes.write(&namespace, &write) {
-        // Deleted since its record was read. `default` is created again.
-        Err(Error::NamespaceGone) if namespace.name.is_default() => {
-            let successor = app.namespaces.existing(request.account(), &namespace.name)?;
-            app.writes.write(&successor, &write)?
-        }
-        written => written?,
-    };
+    let written =
+        app.namespaces.with_existing(request.account(), &name, |namespace| app.writes.write(namespace, &write))?;
     let status = if written.is_new { StatusCode::CREATED } else { StatusCode::OK };
     let path = write.path.as_str();
-    Reply::json(status, &WrittenMemoryView { path, namespace: &namespace.name, commit: &written.commit })
+    Reply::json(status, &WrittenMemoryView { path, namespace: &name, commit: &written.commit })
 }
 
 impl DirectWriteRequest {

@@ -31,6 +31,9 @@ use crate::namespace::damage::restore_advice;
 use crate::namespace::threads::on_own_thread;
 use crate::sha256::sha256;
 
+/// How often an action on `default` is repeated because the namespace was deleted meanwhile.
+const DEFAULT_REPETITIONS_MAX: u32 = 20;
+
 /// All namespaces.
 pub struct Namespaces {
     context: NamespaceContext,
@@ -115,14 +118,26 @@ impl Namespaces {
 
     /// Leases the namespace of a name, and opens it if it is not open.
     pub fn lease(&self, account: &AccountId, name: &NamespaceName) -> Result<Lease> {
-        let record = self.existing(account, name)?;
-        match self.lease_key(&record.key()) {
-            // Deleted since its record was read. `default` is created again.
-            Err(Error::NamespaceGone) if name.is_default() => {
-                let record = self.existing(account, name)?;
-                self.lease_key(&record.key())
+        self.with_existing(account, name, |record| self.lease_key(&record.key()))
+    }
+
+    /// Runs an action on the namespace of a name. If `default` was deleted after its record was read, it is created again
+    /// and the action is repeated; an action must change nothing before it fails with [`Error::NamespaceGone`]. Each
+    /// repetition needs another deletion, so few are enough.
+    pub fn with_existing<T>(
+        &self,
+        account: &AccountId,
+        name: &NamespaceName,
+        mut action: impl FnMut(&NamespaceRecord) -> Result<T>,
+    ) -> Result<T> {
+        let mut repetitions = 0;
+        loop {
+            match action(&self.existing(account, name)?) {
+                Err(Error::NamespaceGone) if name.is_default() && repetitions < DEFAULT_REPETITIONS_MAX => {
+                    repetitions += 1;
+                }
+                done => return done,
             }
-            leased => leased,
         }
     }
 
