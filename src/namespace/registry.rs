@@ -124,7 +124,7 @@ impl Namespaces {
     /// Runs an action on the namespace of a name. If `default` was deleted after its record was read, it is created again
     /// and the action is repeated; an action must change nothing before it fails with [`Error::NamespaceGone`]. Each
     /// repetition needs another deletion, so few are enough.
-    pub fn with_existing<T>(
+    pub(crate) fn with_existing<T>(
         &self,
         account: &AccountId,
         name: &NamespaceName,
