@@ -115,8 +115,10 @@ impl<R: Read> Reader<R> {
         }
         let mut bytes = bytes as usize;
         let mut elements = Vec::with_capacity(bytes / size_of::<T>());
+        // No element is cut in two.
+        let whole_elements = READ_BYTES - READ_BYTES % size_of::<T>();
         while bytes > 0 {
-            let piece = bytes.min(READ_BYTES);
+            let piece = bytes.min(whole_elements);
             T::read(self.take(piece)?, &mut elements);
             bytes -= piece;
         }
@@ -132,4 +134,26 @@ impl<R: Read> Reader<R> {
 /// The error of a file that ends too early.
 pub(super) fn truncated() -> Error {
     Error::Damaged("a layer's file is truncated".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::SubjectHash;
+
+    #[test]
+    fn arrays_longer_than_a_piece_are_read_back() {
+        let mut out = Writer { bytes: Vec::new() };
+        let numbers: Vec<u32> = (0..50_000).collect();
+        // A piece does not hold a whole number of claims.
+        let claims: Vec<ClaimEntry> = (0..5_000)
+            .map(|n| ClaimEntry { subject: SubjectHash::of(&format!("person {n}")), from: n, ..ClaimEntry::default() })
+            .collect();
+        out.array(&numbers);
+        out.array(&claims);
+        let mut from = Reader::new(out.bytes.as_slice(), out.bytes.len() as u64);
+        assert_eq!(from.array::<u32>().expect("reads"), numbers);
+        assert_eq!(from.array::<ClaimEntry>().expect("reads"), claims);
+        assert_eq!(from.finish(), Some(crc32fast::hash(&out.bytes)));
+    }
 }
