@@ -21,7 +21,7 @@ impl Snapshot {
             let Some(document) = self.table.document(id) else { continue };
             let is_found = document.hidden_from() > now && filter.holds(&self.table, &self.ledger, id);
             if self.table.alive().contains(id) && is_found {
-                return Ok(Some(self.memory(document)?.path));
+                return Ok(Some(self.path_name(document)?));
             }
         }
         Ok(None)
@@ -41,7 +41,7 @@ impl Snapshot {
                     && held.entry.is_ended_by(&new)
                     && let Some(document) = self.table.document(held.document)
                 {
-                    paths.push(self.memory(document)?.path);
+                    paths.push(self.path_name(document)?);
                 }
             }
         }

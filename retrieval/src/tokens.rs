@@ -15,6 +15,9 @@ pub trait TokenVectors: Send + Sync {
     /// Whether a token is a content word or a part of one, not punctuation or a stop word.
     fn is_content(&self, token: u16) -> bool;
 
+    /// Begins to load what [`TokenVectors::cosine`] reads of a token. Only a hint.
+    fn prefetch(&self, _token: u16) {}
+
     /// Returns the cosine of two tokens' vectors.
     fn cosine(&self, a: u16, b: u16) -> f32;
 }

@@ -61,6 +61,15 @@ impl<'a> SoftMatch<'a> {
         Self { vectors, query }
     }
 
+    /// Begins to load the vectors of a document's pieces, except those whose cosines are known.
+    pub(crate) fn prefetch(&self, document: Document<'_>, cache: &TokenCosines) {
+        for token in document.tokens() {
+            if !matches!(cache.rows.get(usize::from(*token)), Some(row) if *row != NO_ROW) {
+                self.vectors.prefetch(*token);
+            }
+        }
+    }
+
     /// Returns the highest cosine of a document's pieces to each of the query's.
     pub(crate) fn best_cosines(&self, document: Document<'_>, cache: &mut TokenCosines) -> BestCosines {
         cache.rows.resize(self.vectors.token_count(), NO_ROW);

@@ -126,10 +126,18 @@ impl LogFile {
     pub(crate) fn memory(&self, range: Range<u64>) -> Result<Memory> {
         let bytes = self.read(range.clone())?;
         let memory = Frame::read(&bytes).and_then(|(frame, _)| frame.memory());
-        match memory {
-            Some(memory) => Ok(memory),
-            None => Err(Error::Damaged(format!("{}: invalid frame at byte {}", self.path.display(), range.start))),
-        }
+        memory.ok_or_else(|| self.invalid_frame(range.start))
+    }
+
+    /// Reads the path of the memory of the frame at a range.
+    pub(crate) fn memory_path(&self, range: Range<u64>) -> Result<String> {
+        let bytes = self.read(range.clone())?;
+        let path = Frame::read(&bytes).and_then(|(frame, _)| frame.memory_path());
+        path.ok_or_else(|| self.invalid_frame(range.start))
+    }
+
+    fn invalid_frame(&self, start: u64) -> Error {
+        Error::Damaged(format!("{}: invalid frame at byte {start}", self.path.display()))
     }
 }
 
@@ -179,6 +187,12 @@ impl<'a> Frame<'a> {
     fn memory(&self) -> Option<Memory> {
         postcard::from_bytes(self.memory).ok()
     }
+
+    /// Decodes the path alone: it is the first field of [`Memory`].
+    fn memory_path(&self) -> Option<String> {
+        let (path, _) = postcard::take_from_bytes(self.memory).ok()?;
+        Some(path)
+    }
 }
 
 fn not_encodable(error: &postcard::Error) -> Error {
@@ -212,6 +226,7 @@ mod tests {
 
         let again = AppendLog::open(&path, end).expect("opens");
         assert_eq!(again.file().memory(begin..end).expect("reads"), memory);
+        assert_eq!(again.file().memory_path(begin..end).expect("reads"), "p");
         let bytes = again.file().read(0..end).expect("reads");
         let (first, rest) = Frame::read(&bytes).expect("complete");
         assert_eq!((first.entry(), rest.len() as u64), (Some(ChangeEntry::forget("a")), end - begin));

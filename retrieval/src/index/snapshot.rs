@@ -61,4 +61,9 @@ impl Snapshot {
     pub(crate) fn memory(&self, document: Document<'_>) -> Result<Memory> {
         self.log.memory(document.frame())
     }
+
+    /// Reads the path of a document, by name.
+    pub(crate) fn path_name(&self, document: Document<'_>) -> Result<String> {
+        self.log.memory_path(document.frame())
+    }
 }

@@ -116,7 +116,7 @@ impl Snapshot {
         let mut paths = Vec::with_capacity(documents.len());
         for id in documents {
             if let Some(document) = self.table.document(*id) {
-                paths.push(self.memory(document)?.path);
+                paths.push(self.path_name(document)?);
             }
         }
         paths.sort();

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use bit_slices::{Differences, QuerySketch, Sketches, TILE_ROWS, Tile, differences};
 pub use dot::dot;
-pub(crate) use prefetch::{AHEAD, prefetch, prefetch_at};
+pub use prefetch::prefetch;
+pub(crate) use prefetch::{AHEAD, prefetch_at};
 
 static PORTABLE: AtomicBool = AtomicBool::new(false);
 

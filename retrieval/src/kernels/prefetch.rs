@@ -9,7 +9,7 @@ const CACHE_LINE: usize = 64;
 
 /// Prefetches a slice. Only a hint: an unused prefetch does no harm.
 #[inline]
-pub(crate) fn prefetch<T>(elements: &[T]) {
+pub fn prefetch<T>(elements: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in elements.chunks(const { CACHE_LINE.div_ceil(size_of::<T>()) }) {
         // SAFETY: the address lies in the slice, and a prefetch reads nothing.

@@ -367,6 +367,12 @@ impl<'a> Signals<'a> {
             {
                 prefetch(ahead.tokens());
                 prefetch(ahead.speaker());
+                prefetch(ahead.claims());
+            }
+            if let Some(next) = documents.get(index + 1)
+                && let Some(next) = table.document(*next)
+            {
+                self.soft_match.prefetch(next, cache);
             }
             if let Some(document) = table.document(*id) {
                 all.push((*id, self.compute_one(*id, document, cosine, cache)));

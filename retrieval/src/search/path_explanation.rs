@@ -160,7 +160,7 @@ impl Search<'_> {
         let mut paths = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             if let Some(document) = self.snapshot.table.document(candidate.document) {
-                paths.push(self.snapshot.memory(document)?.path);
+                paths.push(self.snapshot.path_name(document)?);
             }
         }
         Ok(paths)

@@ -89,12 +89,12 @@ impl Search<'_> {
             && let Some(from) = reached_from
             && let Some(from) = ranking.table.document(from.hit)
         {
-            via = Some(self.snapshot.memory(from)?.path);
+            via = Some(self.snapshot.path_name(from)?);
         }
         let mut also = Vec::with_capacity(chosen.repetitions.len());
         for repetition in &chosen.repetitions {
             if let Some(document) = ranking.table.document(repetition.document) {
-                also.push(self.snapshot.memory(document)?.path);
+                also.push(self.snapshot.path_name(document)?);
             }
         }
         let features = ranking.features[candidate.features];

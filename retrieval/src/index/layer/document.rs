@@ -32,6 +32,8 @@ impl<'a> Document<'a> {
         layer.columns.speaker.prefetch(index);
         layer.columns.entities.prefetch(index);
         layer.columns.tokens.prefetch(index);
+        layer.columns.claims.prefetch(index);
+        layer.columns.claim_ids.prefetch(index);
     }
 
     pub(crate) fn path(self) -> PathHash {
