@@ -262,7 +262,7 @@ impl Namespace {
         if self.end.is_set() || rests || self.context.store.erasure(self.id)?.is_some() {
             return Ok(());
         }
-        if let Err(error) = self.repository.consolidate() {
+        if let Err(error) = writer.git.consolidate() {
             if !self.context.repositories.is_disk() {
                 // The bucket or the database may be away for longer, and the local folder may differ from the records.
                 writer.joining_rests_until = Some(began + JOINING_REST);

@@ -180,6 +180,9 @@ impl PlanContext<'_> {
         if !self.git.contains(path)? {
             return Ok(None);
         }
+        if let Some(content) = self.git.recent_file(path)? {
+            return Ok(Some(content.to_vec()));
+        }
         let reader = match self.reader.take() {
             Some(reader) => reader,
             None => self.repository.file_reader()?,

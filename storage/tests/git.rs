@@ -94,6 +94,21 @@ fn git_reads_the_same_commits() {
 }
 
 #[test]
+fn a_writer_knows_the_content_that_it_wrote_last() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let path = "facts/a.md";
+    for content in ["one", "two"] {
+        writer.commit(&[put(path, content)], &message("write", 1)).expect("commits");
+        assert_eq!(writer.recent_file(path).expect("reads"), Some(content.as_bytes()));
+    }
+    assert_eq!(writer.recent_file("facts/other.md").expect("reads"), None);
+    assert_eq!(repository.writer().expect("opens").recent_file(path).expect("reads"), None);
+    writer.commit(&[remove(path)], &message("remove", 2)).expect("commits");
+    assert_eq!(writer.recent_file(path).expect("reads"), None);
+}
+
+#[test]
 fn joining_packs_keeps_their_number_small_and_loses_nothing() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
@@ -103,7 +118,7 @@ fn joining_packs_keeps_their_number_small_and_loses_nothing() {
         let content = format!("version {n}\n");
         writer.commit(&[put(&path, &content)], &message("write", i64::from(n))).expect("commits");
         expected.insert(path, content);
-        repository.consolidate().expect("consolidates");
+        writer.consolidate().expect("consolidates");
     }
     assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "", "before replaced packs are removed");
     // Sets the times of replacement back by a few seconds, then by a minute.

@@ -19,7 +19,8 @@ use gix::ObjectId;
 use super::commit::CommitLinks;
 use super::delta::{self, CHAIN_MAX, LARGE_TREE_BYTES};
 use super::ledger::PackId;
-use super::pack::{PackFile, encode_delta_entry};
+use super::pack::PackFile;
+use super::pack_entry::EntryEncoder;
 use super::pack_reader::{PackedObject, read_objects};
 use super::replaced::ReplacedPacks;
 use super::repository::Repository;
@@ -43,14 +44,21 @@ const COMMIT: u8 = 1;
 const TREE: u8 = 2;
 
 impl Repository {
-    /// Joins small packs where a size class is full. Returns how many packs were replaced.
+    /// Joins small packs where a size class is full. Returns how many packs can be written before a class may be full
+    /// again; zero after a join, which changes the classes.
     ///
     /// Replaced packs stay on disk for a while, so that a clone or fsck that has already listed them can finish.
     pub fn consolidate(&self) -> Result<usize> {
         let folder = self.pack_folder();
         let mut replaced = ReplacedPacks::read(self.path())?;
         replaced.remove_expired(&folder)?;
-        let joined = JoinedPacks::read(select_packs(list_packs(&folder, &replaced)?))?;
+        let packs = list_packs(&folder, &replaced)?;
+        let counts = count_by_class(&packs);
+        let most = counts.values().copied().max().unwrap_or_default();
+        if most < PACKS_PER_CLASS_MAX {
+            return Ok(PACKS_PER_CLASS_MAX - most);
+        }
+        let joined = JoinedPacks::read(select_packs(packs, &counts))?;
         if joined.packs.len() < 2 {
             return Ok(0);
         }
@@ -65,13 +73,12 @@ impl Repository {
             names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
         names.retain(|name| *name != written);
-        let count = names.len();
         if self.ledger().is_some() {
             let removed: Vec<PackId> = names.iter().filter_map(|name| PackId::of_stem(name)).collect();
             self.replace_in_ledger(&removed)?;
         }
         replaced.add(names)?;
-        Ok(count)
+        Ok(0)
     }
 
     /// Removes replaced packs that have been kept long enough, as [`Repository::consolidate`] also does.
@@ -111,15 +118,19 @@ fn list_packs(folder: &Path, replaced: &ReplacedPacks) -> Result<Vec<SmallPack>>
     Ok(packs)
 }
 
-/// Selects the packs of the largest full class and of the classes below it, smallest first. Selects none if no class is
-/// full.
-fn select_packs(mut packs: Vec<SmallPack>) -> Vec<PathBuf> {
-    let mut counts: HashMap<u32, usize> = HashMap::new();
-    for pack in &packs {
+fn count_by_class(packs: &[SmallPack]) -> HashMap<u32, usize> {
+    let mut counts = HashMap::new();
+    for pack in packs {
         *counts.entry(pack.class).or_default() += 1;
     }
-    let full_classes = counts.into_iter().filter(|(_, count)| *count >= PACKS_PER_CLASS_MAX);
-    let Some(largest) = full_classes.map(|(class, _)| class).max() else { return Vec::new() };
+    counts
+}
+
+/// Selects the packs of the largest full class and of the classes below it, smallest first. Selects none if no class is
+/// full.
+fn select_packs(mut packs: Vec<SmallPack>, counts: &HashMap<u32, usize>) -> Vec<PathBuf> {
+    let full_classes = counts.iter().filter(|(_, count)| **count >= PACKS_PER_CLASS_MAX);
+    let Some(largest) = full_classes.map(|(class, _)| *class).max() else { return Vec::new() };
     packs.retain(|pack| pack.class <= largest);
     packs.sort_by_key(|pack| pack.bytes);
     let mut selected = Vec::new();
@@ -195,6 +206,7 @@ impl JoinedPacks {
         }
         let repository = repository.open()?;
         let mut trees = TreeCache::new(&repository);
+        let mut encoder = EntryEncoder::default();
         let mut chains = DeltaChains::new(self);
         let mut pending = self.root_versions(&repository)?;
         let mut seen = HashSet::new();
@@ -209,7 +221,7 @@ impl JoinedPacks {
                 continue;
             }
             pending.extend(changed_folders(&mut trees, versions)?);
-            if is_large && let Some(delta) = encode_tree(&mut trees, versions)? {
+            if is_large && let Some(delta) = encode_tree(&mut trees, versions, &mut encoder)? {
                 deltas.insert(*new, delta);
                 chains.set_base(*new, *old);
             }
@@ -267,38 +279,46 @@ fn is_large_tree(object: &PackedObject) -> bool {
 
 /// Finds the directories that both versions of a tree have and that differ.
 fn changed_folders(trees: &mut TreeCache<'_>, versions: TreeVersions) -> Result<Vec<TreeVersions>> {
-    let mut folders = Vec::new();
-    let after = trees.get(versions.new)?;
-    for index in 0..after.len() {
-        let Some(entry) = after.entry(index) else { break };
-        if let Some(TreeEntry::Directory(id)) = TreeEntry::of(entry) {
-            folders.push((entry.filename.to_vec(), id));
-        }
-    }
     let mut changed = Vec::new();
-    if folders.is_empty() {
+    if !trees.get(versions.new)?.has_directory() {
         return Ok(changed);
     }
-    let before = trees.get(versions.old)?;
-    for (name, new) in folders {
-        if let Some(TreeEntry::Directory(old)) = before.find(&name)
+    let before = trees.take(versions.old)?;
+    let after = trees.get(versions.new)?;
+    let mut at_before = 0;
+    for index in 0..after.len() {
+        // Most entries are equal, and equal bytes need no parsing.
+        if before.has_entry_of(at_before, after, index) {
+            at_before += 1;
+            continue;
+        }
+        at_before = before.first_not_below(at_before, after, index);
+        if let (Some(old), Some(new)) = (before.entry(at_before), after.entry(index))
+            && old.filename == new.filename
+            && let (Some(TreeEntry::Directory(old)), Some(TreeEntry::Directory(new))) =
+                (TreeEntry::of(old), TreeEntry::of(new))
             && old != new
         {
             changed.push(TreeVersions { old, new });
         }
     }
+    trees.put_back(versions.old, before);
     Ok(changed)
 }
 
 /// Encodes the new version of a tree as a delta from the old one. Returns `None` if the delta is not shorter than half
 /// of the tree.
-fn encode_tree(trees: &mut TreeCache<'_>, versions: TreeVersions) -> Result<Option<Vec<u8>>> {
+fn encode_tree(
+    trees: &mut TreeCache<'_>,
+    versions: TreeVersions,
+    encoder: &mut EntryEncoder,
+) -> Result<Option<Vec<u8>>> {
     let before = trees.take(versions.old)?;
     let after = trees.get(versions.new)?;
     let delta = delta::encode(&before, after);
     let is_short = delta.len() < after.bytes().len() / 2;
     trees.put_back(versions.old, before);
-    if is_short { encode_delta_entry(versions.old, &delta).map(Some) } else { Ok(None) }
+    if is_short { encoder.encode_delta(versions.old, &delta).map(Some) } else { Ok(None) }
 }
 
 /// The base of each delta, and the lengths of the chains that they form. Both lists are by position of the object.

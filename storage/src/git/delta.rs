@@ -14,8 +14,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use gix::ObjectId;
+use gix::objs::Kind;
 
-use super::pack::{encode_delta_entry, encode_entry};
+use super::pack_entry::EntryEncoder;
 use super::tree::RawTree;
 use crate::error::Result;
 
@@ -40,17 +41,15 @@ pub(super) fn encode(base: &RawTree, result: &RawTree) -> Vec<u8> {
     put_size(&mut delta.bytes, result.bytes().len());
     let mut at_base = 0;
     for index in 0..result.len() {
-        while let (Some(before), Some(after)) = (base.entry(at_base), result.entry(index))
-            && before < after
-        {
-            at_base += 1;
+        // Most entries are equal, and equal bytes need no parsing.
+        if !base.has_entry_of(at_base, result, index) {
+            at_base = base.first_not_below(at_base, result, index);
         }
-        let (source, target) = (base.range(at_base), result.range(index));
-        if !source.is_empty() && base.bytes().get(source.clone()) == result.bytes().get(target.clone()) {
-            delta.copy(source);
+        if base.has_entry_of(at_base, result, index) {
+            delta.copy(base.range(at_base));
             at_base += 1;
         } else {
-            delta.insert(target);
+            delta.insert(result.range(index));
         }
     }
     delta.flush();
@@ -136,10 +135,11 @@ fn put_copy(delta: &mut Vec<u8>, offset: usize, size: usize) {
     delta[at] = instruction;
 }
 
-/// The last large trees that were written to a pack, as possible bases for the next ones.
+/// An encoder for the entries of one pack. It holds the last large trees, as possible bases for the next ones.
 #[derive(Default)]
 pub(super) struct DeltaWindow {
     trees: VecDeque<WindowTree>,
+    encoder: EntryEncoder,
 }
 
 struct WindowTree {
@@ -150,11 +150,12 @@ struct WindowTree {
 }
 
 impl DeltaWindow {
-    /// Encodes the pack entry of a large tree. It is a delta from a held tree if that takes less than a quarter of the
-    /// tree's size, otherwise the whole tree.
-    pub(super) fn encode(&mut self, id: ObjectId, content: Vec<u8>) -> Result<Vec<u8>> {
-        if content.len() > WINDOW_TREE_BYTES_MAX {
-            return encode_entry(gix::objs::Kind::Tree, &content);
+    /// Encodes the pack entry of an object. That of a large tree is a delta from a held tree if that takes less than a
+    /// quarter of the tree's size, otherwise it is whole as that of any other object.
+    pub(super) fn encode(&mut self, id: ObjectId, kind: Kind, content: Vec<u8>) -> Result<Vec<u8>> {
+        let is_large_tree = kind == Kind::Tree && content.len() as u64 >= LARGE_TREE_BYTES;
+        if !is_large_tree || content.len() > WINDOW_TREE_BYTES_MAX {
+            return self.encoder.encode(kind, &content);
         }
         let tree = RawTree::parse(id, content)?;
         let mut chain = 0;
@@ -166,13 +167,13 @@ impl DeltaWindow {
             let delta = encode(&held.tree, &tree);
             if delta.len() < tree.bytes().len() / 4 {
                 chain = held.chain + 1;
-                entry = Some(encode_delta_entry(held.id, &delta)?);
+                entry = Some(self.encoder.encode_delta(held.id, &delta)?);
                 break;
             }
         }
         let entry = match entry {
             Some(entry) => entry,
-            None => encode_entry(gix::objs::Kind::Tree, tree.bytes())?,
+            None => self.encoder.encode(Kind::Tree, tree.bytes())?,
         };
         if self.trees.len() == WINDOW_TREES {
             self.trees.pop_front();

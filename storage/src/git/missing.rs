@@ -8,8 +8,8 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::commit::{CommitId, CommitLinks};
-use super::delta::{DeltaWindow, LARGE_TREE_BYTES};
-use super::pack::{PackFile, PackStream, encode_entry};
+use super::delta::DeltaWindow;
+use super::pack::{PackFile, PackStream};
 use super::repository::Repository;
 use super::tree::{RawTree, TreeEntry, read_content};
 use crate::error::{Error, Result};
@@ -146,10 +146,6 @@ impl MissingObjects {
     /// Encodes the pack entry of an object. Commits come newest first, so the versions of a large tree follow one
     /// another, and all but the first are encoded as deltas.
     fn encode_object(&self, id: ObjectId, kind: Kind, window: &mut DeltaWindow) -> Result<Vec<u8>> {
-        let data = read_content(&self.repository, id, kind)?;
-        if kind == Kind::Tree && data.len() as u64 >= LARGE_TREE_BYTES {
-            return window.encode(id, data);
-        }
-        encode_entry(kind, &data)
+        window.encode(id, kind, read_content(&self.repository, id, kind)?)
     }
 }

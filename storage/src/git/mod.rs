@@ -7,7 +7,8 @@
 //! - Objects: [`commit`] reads commits, [`tree`] reads directories in place, [`compare`] finds the files that differ
 //!   between two trees, [`changes`] returns them with their contents, [`history`] walks along first parents within a
 //!   budget.
-//! - Files: [`pack`] writes pack files, [`pack_reader`] reads existing ones. [`delta`] encodes large directories as
+//! - Files: [`pack`] writes pack files with entries from [`pack_entry`], [`pack_reader`] reads them, [`recent_files`] keeps what was written last.
+//!   [`delta`] encodes large directories as
 //!   deltas from another version. [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
 //!   joined ones have replaced. [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
 //! - Elsewhere: [`ledger`] keeps a repository in another place, with the local one as its cache. [`ledger_copy`] copies a
@@ -44,9 +45,11 @@ mod ledger_copy;
 mod limits;
 mod missing;
 mod pack;
+mod pack_entry;
 mod pack_reader;
 mod pack_sequence;
 mod push;
+mod recent_files;
 mod replaced;
 mod repository;
 mod rewrite;

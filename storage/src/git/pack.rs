@@ -17,11 +17,10 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use gix::ObjectId;
 use gix::objs::{Kind, WriteTo};
 
+use super::pack_entry::EntryEncoder;
 use crate::error::{Error, Result};
 use crate::files::{TEMPORARY_PREFIX, replace};
 
@@ -29,10 +28,6 @@ use crate::files::{TEMPORARY_PREFIX, replace};
 pub(super) const PACK_HEADER_BYTES: usize = 12;
 /// Size of a SHA-1.
 pub(super) const HASH_BYTES: usize = 20;
-/// Kind of an entry that is a delta and gives its base as an offset within the pack.
-pub(super) const OFFSET_DELTA: u8 = 6;
-/// Kind of an entry that is a delta and names its base by its id.
-pub(super) const REFERENCE_DELTA: u8 = 7;
 /// Largest offset without the 64-bit table of the index, which is never written: joined packs are far smaller.
 const OFFSET_MAX: u64 = (1 << 31) - 1;
 
@@ -46,6 +41,7 @@ struct PackEntry {
 /// A builder for the pack of one commit.
 #[derive(Default)]
 pub(super) struct PackBuilder {
+    encoder: EntryEncoder,
     entries: Vec<PackEntry>,
 }
 
@@ -65,7 +61,7 @@ impl PackBuilder {
     /// Adds an object.
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, data).map_err(Error::git("hash an object"))?;
-        self.entries.push(PackEntry { id, bytes: encode_entry(kind, data)? });
+        self.entries.push(PackEntry { id, bytes: self.encoder.encode(kind, data)? });
         Ok(id)
     }
 
@@ -225,49 +221,6 @@ fn encode_index(entries: &mut [IndexEntry], pack_hash: &ObjectId) -> Result<Vec<
     let own = sha1(&index)?;
     index.extend_from_slice(own.as_slice());
     Ok(index)
-}
-
-/// Encodes the pack entry of an object: kind, size and compressed data.
-pub(super) fn encode_entry(kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
-    let kind = match kind {
-        Kind::Commit => 1,
-        Kind::Tree => 2,
-        Kind::Blob => 3,
-        Kind::Tag => 4,
-    };
-    let mut bytes = entry_header(kind, data.len());
-    compress(data, &mut bytes)?;
-    Ok(bytes)
-}
-
-/// Encodes the pack entry of a delta: kind, size, the base's id and compressed instructions.
-pub(super) fn encode_delta_entry(base: ObjectId, delta: &[u8]) -> Result<Vec<u8>> {
-    let mut bytes = entry_header(REFERENCE_DELTA, delta.len());
-    bytes.extend_from_slice(base.as_slice());
-    compress(delta, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn compress(data: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
-    // The fastest level: half of a tree is hashes, which cannot be compressed, and blobs are small.
-    let mut encoder = ZlibEncoder::new(bytes, Compression::fast());
-    encoder.write_all(data).map_err(Error::git("compress an object"))?;
-    encoder.finish().map_err(Error::git("compress an object"))?;
-    Ok(())
-}
-
-/// Encodes the kind in bits 4 to 6 of the first byte, and the size in its low 4 bits and 7 bits of each further byte.
-fn entry_header(kind: u8, size: usize) -> Vec<u8> {
-    let mut rest = size >> 4;
-    let mut bytes = vec![(kind << 4) | (size & 0x0f) as u8];
-    while rest > 0 {
-        if let Some(last) = bytes.last_mut() {
-            *last |= 0x80;
-        }
-        bytes.push((rest & 0x7f) as u8);
-        rest >>= 7;
-    }
-    bytes
 }
 
 fn too_large() -> Error {

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use gix::ObjectId;
 
-use super::pack::{HASH_BYTES, OFFSET_DELTA, PACK_HEADER_BYTES, REFERENCE_DELTA, sha1};
+use super::pack::{HASH_BYTES, PACK_HEADER_BYTES, sha1};
+use super::pack_entry::{OFFSET_DELTA, REFERENCE_DELTA};
 use crate::error::{Error, Result};
 
 /// Signature and version of an index.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::delta::{DeltaWindow, LARGE_TREE_BYTES};
-use super::pack::{PackFile, encode_entry};
+use super::delta::DeltaWindow;
+use super::pack::PackFile;
 use crate::error::{Error, Result};
 
 /// Compressed bytes of one pack. They are in memory until the pack is written.
@@ -24,7 +24,7 @@ pub(super) struct PackSequence {
     bytes: usize,
     /// The objects in all packs.
     written: HashSet<ObjectId>,
-    /// Large trees of the current pack, as bases of deltas.
+    /// Encodes the entries of the current pack, with its large trees as bases of deltas.
     window: DeltaWindow,
     /// Names of the finished packs.
     names: Vec<String>,
@@ -50,8 +50,7 @@ impl PackSequence {
         if !self.written.insert(id) {
             return Ok(id);
         }
-        let is_large_tree = kind == Kind::Tree && content.len() as u64 >= LARGE_TREE_BYTES;
-        let entry = if is_large_tree { self.window.encode(id, content)? } else { encode_entry(kind, &content)? };
+        let entry = self.window.encode(id, kind, content)?;
         self.bytes += entry.len();
         self.entries.push((id, entry));
         if self.bytes >= PACK_BYTES || self.entries.len() >= PACK_OBJECTS {

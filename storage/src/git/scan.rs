@@ -11,7 +11,8 @@ use std::path::Path;
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::limits::{IntakeLimits, OBJECT_BYTES_MAX};
-use super::pack::{HASH_BYTES, OFFSET_DELTA, PACK_HEADER_BYTES, REFERENCE_DELTA};
+use super::pack::{HASH_BYTES, PACK_HEADER_BYTES};
+use super::pack_entry::{OFFSET_DELTA, REFERENCE_DELTA};
 use crate::error::{Error, Result};
 
 /// Bytes that are unpacked at a time.

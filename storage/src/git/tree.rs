@@ -103,6 +103,28 @@ impl RawTree {
         }
     }
 
+    pub(super) fn has_directory(&self) -> bool {
+        (0..self.len()).any(|index| self.entry(index).is_some_and(|entry| entry.mode.is_tree()))
+    }
+
+    /// Whether an entry of this tree is the same as one of another tree: its name, its mode and its object.
+    pub(super) fn has_entry_of(&self, index: usize, other: &RawTree, other_index: usize) -> bool {
+        let (own, others) = (self.range(index), other.range(other_index));
+        !own.is_empty() && self.bytes.get(own) == other.bytes.get(others)
+    }
+
+    /// Returns the first index from `index` on whose entry does not sort before an entry of another tree.
+    pub(super) fn first_not_below(&self, index: usize, other: &RawTree, other_index: usize) -> usize {
+        let mut at = index;
+        let Some(bound) = other.entry(other_index) else { return at };
+        while let Some(entry) = self.entry(at)
+            && entry < bound
+        {
+            at += 1;
+        }
+        at
+    }
+
     fn entry_at(&self, start: u32) -> Option<EntryRef<'_>> {
         let rest = self.bytes.get(start as usize..)?;
         TreeRefIter::from_bytes(rest, gix::hash::Kind::Sha1).next()?.ok()

@@ -17,6 +17,7 @@ use super::branch::BranchLock;
 use super::changes::FileReader;
 use super::commit::CommitId;
 use super::pack::{PackBuilder, PackFile, sync_folder};
+use super::recent_files::RecentFiles;
 use super::repository::{BRANCH, BRANCHES, Repository};
 use super::tree::{TreeEntry, read_tree};
 use crate::error::{Error, Result};
@@ -64,6 +65,9 @@ pub struct Writer {
     head: Option<ObjectId>,
     /// The cached root of the head; `None` until it is first used.
     root: Option<Directory>,
+    recent: RecentFiles,
+    /// Packs that can be written before a size class may be full; zero if that is not known.
+    packs_until_full: usize,
     /// False from a failure until the next reload: the cached state may never have been written.
     consistent: bool,
 }
@@ -109,7 +113,14 @@ impl Repository {
 
 impl Writer {
     fn new(repository: Repository) -> Result<Self> {
-        let mut writer = Self { repository, head: None, root: None, consistent: false };
+        let mut writer = Self {
+            repository,
+            head: None,
+            root: None,
+            recent: RecentFiles::default(),
+            packs_until_full: 0,
+            consistent: false,
+        };
         writer.reload()?;
         Ok(writer)
     }
@@ -140,6 +151,14 @@ impl Writer {
     pub fn read_file(&mut self, path: &str, reader: &FileReader) -> Result<Option<Vec<u8>>> {
         match self.file(path)? {
             Some(id) => reader.blob(id).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the content of the file at a path of the head if this writer wrote it a moment ago.
+    pub fn recent_file(&mut self, path: &str) -> Result<Option<&[u8]>> {
+        match self.file(path)? {
+            Some(id) => Ok(self.recent.get(id)),
             None => Ok(None),
         }
     }
@@ -207,11 +226,14 @@ impl Writer {
         let objects = LazyObjects::new(&self.repository);
         let root = cached_root(&mut self.root, self.head, &objects)?;
         let mut pack = PackBuilder::default();
+        let mut written = Vec::with_capacity(edits.len());
         for edit in edits {
-            let blob = match &edit.content {
-                Some(content) => Some(pack.add_blob(content)?),
-                None => None,
-            };
+            let mut blob = None;
+            if let Some(content) = &edit.content {
+                let id = pack.add_blob(content)?;
+                written.push((id, content));
+                blob = Some(id);
+            }
             let segments: Vec<&[u8]> = edit.path.split('/').map(str::as_bytes).collect();
             root.apply(&objects, &segments, blob)?;
         }
@@ -235,7 +257,19 @@ impl Writer {
         })?;
         self.publish(pack.write(&self.repository.pack_folder())?, id)?;
         self.head = Some(id);
+        for (blob, content) in written {
+            self.recent.add(blob, content);
+        }
+        self.packs_until_full = self.packs_until_full.saturating_sub(1);
         Ok(CommitId(id))
+    }
+
+    /// Joins small packs as [`Repository::consolidate`] does. Lists the packs only if a size class can be full.
+    pub fn consolidate(&mut self) -> Result<()> {
+        if self.packs_until_full == 0 {
+            self.packs_until_full = self.repository.consolidate()?;
+        }
+        Ok(())
     }
 
     /// Publishes the pack of a commit and moves the branch to the commit. Both are durable when this returns.
@@ -345,6 +379,9 @@ impl Writer {
         }
         self.remove_unfinished()?;
         self.root = None;
+        // An erased text must not stay in memory either.
+        self.recent = RecentFiles::default();
+        self.packs_until_full = 0;
         self.consistent = true;
         Ok(())
     }
