@@ -15,6 +15,7 @@ pub mod hosted;
 mod index;
 pub mod static_table;
 pub mod vectors;
+mod word_pieces;
 
 pub use configured::Models;
 pub use deadline::Deadline;

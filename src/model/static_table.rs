@@ -12,17 +12,13 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use cuebase_retrieval::kernels::dot;
+use cuebase_retrieval::kernels::{dot, prefetch};
 use cuebase_retrieval::{TokenVectors, is_stop_word};
-
-use tokenizers::TokenizerImpl;
-use tokenizers::models::wordpiece::WordPiece;
-use tokenizers::normalizers::bert::BertNormalizer;
-use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 
 use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::error::ModelError;
+use super::word_pieces::WordPieces;
 
 /// The table in the binary. The system reads a page of it when a token on that page is first used.
 static TABLE: &[u8] = include_bytes!("../../model/static-table/table.bin");
@@ -41,19 +37,11 @@ const UNKNOWN: u8 = 0;
 const CONTENT: u8 = 1;
 const NO_CONTENT: u8 = 2;
 
-type WordPieceTokenizer = TokenizerImpl<
-    WordPiece,
-    BertNormalizer,
-    BertPreTokenizer,
-    tokenizers::PostProcessorWrapper,
-    tokenizers::DecoderWrapper,
->;
-
 /// The built-in model.
 pub struct StaticTable {
     identity: String,
     dimensions: usize,
-    tokenizer: WordPieceTokenizer,
+    pieces: WordPieces,
     scales: &'static [u8],
     values: &'static [i8],
     /// The bits of each token's length before scaling, computed at the first use; zero until then.
@@ -102,7 +90,7 @@ impl StaticTable {
             // The hash makes another table another model, whatever its name.
             identity: format!("static-table:{dimensions}:{:016x}", fingerprint(&file[..values_at])),
             dimensions,
-            tokenizer: tokenizer_of(vocabulary)?,
+            pieces: WordPieces::read(vocabulary).map_err(TableError)?,
             scales,
             values,
             lengths: (0..tokens).map(|_| AtomicU32::new(0)).collect(),
@@ -110,17 +98,17 @@ impl StaticTable {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn word_pieces(&self) -> &WordPieces {
+        &self.pieces
+    }
+
     fn row(&self, token: usize) -> &'static [i8] {
         self.values.get(token * self.dimensions..(token + 1) * self.dimensions).unwrap_or_default()
     }
 
     fn ids(&self, text: &str) -> Vec<u32> {
-        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-        match self.tokenizer.encode_fast(text, false) {
-            Ok(encoding) => encoding.get_ids().to_vec(),
-            // The tokenizer accepts every text.
-            Err(_) => Vec::new(),
-        }
+        self.pieces.tokens(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
     }
 
     /// Returns the length of a token's vector before scaling.
@@ -229,11 +217,15 @@ impl TokenVectors for StaticTable {
     fn is_content(&self, token: u16) -> bool {
         let Some(known) = self.content.get(usize::from(token)) else { return false };
         if known.load(Ordering::Relaxed) == UNKNOWN {
-            let text = self.tokenizer.id_to_token(u32::from(token)).unwrap_or_default();
+            let text = self.pieces.text_of(u32::from(token)).unwrap_or_default();
             let is_content = text.chars().any(char::is_alphanumeric) && !is_stop_word(&text);
             known.store(if is_content { CONTENT } else { NO_CONTENT }, Ordering::Relaxed);
         }
         known.load(Ordering::Relaxed) == CONTENT
+    }
+
+    fn prefetch(&self, token: u16) {
+        prefetch(self.row(usize::from(token)));
     }
 
     fn cosine(&self, a: u16, b: u16) -> f32 {
@@ -255,18 +247,6 @@ fn number_at(file: &'static [u8], start: usize) -> Result<usize, TableError> {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(part(file, start, 4)?);
     Ok(u32::from_le_bytes(bytes) as usize)
-}
-
-fn tokenizer_of(vocabulary: &str) -> Result<WordPieceTokenizer, TableError> {
-    let mut ids = ahash::AHashMap::new();
-    for (id, token) in (0u32..).zip(vocabulary.lines()) {
-        ids.insert(token.to_owned(), id);
-    }
-    let model = WordPiece::builder().vocab(ids).build().map_err(|error| TableError(error.to_string()))?;
-    let mut tokenizer = WordPieceTokenizer::new(model);
-    tokenizer.with_normalizer(Some(BertNormalizer::default())).map_err(|error| TableError(error.to_string()))?;
-    tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
-    Ok(tokenizer)
 }
 
 /// Returns the FNV-1a hash of the file without its values. It distinguishes two tables, since the scale of each row
