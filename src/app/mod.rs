@@ -4,6 +4,7 @@
 //! `src/accounts`, `src/billing` and `src/jobs`.
 
 mod open;
+mod search_threads;
 
 use std::sync::Arc;
 

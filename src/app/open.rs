@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuebase_storage::records::shared_setup::agree_on_settings;
 
-use super::App;
+use super::{App, search_threads};
 use crate::accounts::Accounts;
 use crate::billing::PriceSource;
 use crate::clock::Clock;
@@ -156,8 +156,7 @@ fn common_settings(config: &Config, shared: &SharedParts) -> BTreeMap<String, St
 /// Makes the part that searches, with one search thread per core.
 fn open_reads(config: &Config, shared: &SharedParts) -> anyhow::Result<Reads> {
     let plan = MemoryPlan::current(config.server.body_memory_mib)?;
-    let searchers = rayon::ThreadPoolBuilder::new().num_threads(plan.worker_threads);
-    let searchers = searchers.thread_name(|n| format!("retrieve-{n}")).build()?;
+    let searchers = search_threads::start(plan.worker_threads)?;
     Ok(Reads::new(
         Arc::clone(&shared.store),
         Arc::clone(&shared.namespaces),

@@ -40,6 +40,8 @@ pub(super) struct CounterRegistry {
     unwritten: Mutex<UnwrittenCounters>,
     /// Notified when `unwritten` gets a counter, and when the registry is closed.
     has_work: Condvar,
+    /// Notified when the registry is closed.
+    closing: Condvar,
     /// Held over [`CounterRegistry::flush`], so that a flush also waits for the records that another one is writing.
     flushing: Mutex<()>,
 }
@@ -100,6 +102,7 @@ impl CounterRegistry {
             by_meter: Mutex::default(),
             unwritten: Mutex::default(),
             has_work: Condvar::new(),
+            closing: Condvar::new(),
             flushing: Mutex::default(),
         }
     }
@@ -220,7 +223,7 @@ impl CounterRegistry {
         let until = Instant::now() + time;
         let mut unwritten = self.unwritten.lock();
         while !unwritten.is_closed && Instant::now() < until {
-            self.has_work.wait_until(&mut unwritten, until);
+            self.closing.wait_until(&mut unwritten, until);
         }
     }
 
@@ -228,6 +231,7 @@ impl CounterRegistry {
     pub(super) fn close(&self) {
         self.unwritten.lock().is_closed = true;
         self.has_work.notify_all();
+        self.closing.notify_all();
     }
 
     /// Writes the record of every listed counter. Counters whose record could not be written stay listed.
