@@ -7,10 +7,10 @@
 //! - Objects: [`commit`] reads commits, [`tree`] reads directories in place, [`compare`] finds the files that differ
 //!   between two trees, [`changes`] returns them with their contents, [`history`] walks along first parents within a
 //!   budget.
-//! - Files: [`pack`] writes pack files with entries from [`pack_entry`], [`pack_reader`] reads them, [`recent_files`] keeps what was written last.
-//!   [`delta`] encodes large directories as
-//!   deltas from another version. [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
-//!   joined ones have replaced. [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
+//! - Files: [`pack`] writes pack files with entries from [`pack_entry`], [`pack_reader`] reads them. [`recent_files`]
+//!   keeps what was written last. [`delta`] encodes large directories as deltas from another version. [`consolidate`]
+//!   joins small packs into larger ones, [`replaced`] lists the packs that joined ones have replaced. [`indexes`]
+//!   rebuilds lost pack indexes, [`branch`] moves and restores the branch.
 //! - Elsewhere: [`ledger`] keeps a repository in another place, with the local one as its cache. [`ledger_copy`] copies a
 //!   whole repository there.
 //! - Other repositories: [`missing`] finds the objects that another repository lacks, [`shallow`] does so for shallow
