@@ -81,7 +81,7 @@ fn search(ready: &Ready) -> SearchResults {
     indexed::search(&ready.snapshot, &ready.question, &ready.filter, false)
 }
 
-#[library_benchmark(config = took(359))]
+#[library_benchmark(config = took(29))]
 #[bench::a_cue(table())]
 fn embed(table: &StaticTable) -> Vec<f32> {
     black_box(table.vector(black_box(CUE)))
@@ -93,8 +93,8 @@ fn to_extract() -> Conversation {
     conversation
 }
 
-// Claims take three quarters of this.
-#[library_benchmark(config = took(10_372))]
+// Claims take nearly half of this.
+#[library_benchmark(config = took(7_270))]
 #[bench::twenty_messages(to_extract())]
 fn extract_drafts(conversation: Conversation) -> (Conversation, Vec<Draft>) {
     drafts_of(conversation)
@@ -124,7 +124,7 @@ fn parse_and_render(text: String) -> String {
 
 #[library_benchmark]
 #[bench::everything(args = (Filter::default()), setup = ready, config = took(8673))]
-#[bench::one_in_a_hundred(args = (rare()), setup = ready, config = took(2297))]
+#[bench::one_in_a_hundred(args = (rare()), setup = ready, config = took(2185))]
 fn search_20_000_cues(ready: Ready) -> (Ready, SearchResults) {
     let outcome = search(black_box(&ready));
     (ready, outcome)
@@ -150,7 +150,7 @@ fn to_change() -> PendingChanges {
     }
 }
 
-#[library_benchmark(config = took(14413))]
+#[library_benchmark(config = took(5441))]
 #[bench::twenty_messages(to_change())]
 fn apply(mut pending: PendingChanges) -> PendingChanges {
     pending.index.apply(std::mem::take(&mut pending.changes), no_commit()).expect("applies");
