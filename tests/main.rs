@@ -75,6 +75,8 @@ mod limits;
 mod linear;
 /// Client data stays out of the log.
 mod log_privacy;
+/// Facts with thousands of values.
+mod long_histories;
 /// File modes, memory limits of the machine, and clock changes between months.
 mod machine;
 /// Uploaded files: large ones, and those on disk.

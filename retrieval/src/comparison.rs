@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::hash::{FacetHash, StatementHash};
 use crate::index::claim_entry::ClaimEntry;
 use crate::index::entry::NEVER;
-use crate::index::ledger::held_claims;
 use crate::index::{Snapshot, ValidityFilter};
 use crate::memory::Millis;
 
@@ -18,9 +17,12 @@ impl Snapshot {
         }
         let filter = ValidityFilter::new(now, None, Currency::Only);
         for id in self.table.holding(FacetHash::of_statement(hash)) {
+            // A statement that was repeated often has many former versions.
+            if !self.table.alive().contains(id) {
+                continue;
+            }
             let Some(document) = self.table.document(id) else { continue };
-            let is_found = document.hidden_from() > now && filter.holds(&self.table, &self.ledger, id);
-            if self.table.alive().contains(id) && is_found {
+            if document.hidden_from() > now && filter.holds(&self.table, &self.ledger, id) {
                 return Ok(Some(self.path_name(document)?));
             }
         }
@@ -33,15 +35,18 @@ impl Snapshot {
         let mut paths = Vec::new();
         for claim in claims {
             let new = ClaimEntry::new(claim);
-            for held in held_claims(&self.table, new.key()) {
-                let holds = self.ledger.claim_end(held.id) == NEVER;
-                let is_earlier = held.entry.from <= new.from;
-                if holds
-                    && is_earlier
-                    && held.entry.is_ended_by(&new)
-                    && let Some(document) = self.table.document(held.document)
-                {
-                    paths.push(self.path_name(document)?);
+            for piece in self.ledger.history().pieces(new.key()) {
+                if !piece.may_hold() {
+                    continue;
+                }
+                for held in piece.claims() {
+                    if held.end() == NEVER
+                        && held.order.from <= new.from
+                        && held.claimed.is_ended_by(new.claimed())
+                        && let Some(document) = self.table.document(held.document)
+                    {
+                        paths.push(self.path_name(document)?);
+                    }
                 }
             }
         }

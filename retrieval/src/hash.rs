@@ -120,6 +120,11 @@ stored_hashes!(
 );
 
 impl PathHash {
+    /// Sorts before every other hash of a path.
+    pub(crate) const MIN: Self = Self(u64::MIN);
+    /// Sorts after every other hash of a path.
+    pub(crate) const MAX: Self = Self(u64::MAX);
+
     /// Hashes a path.
     pub(crate) fn of(path: &str) -> Self {
         Self(hash(Kind::Path, path))

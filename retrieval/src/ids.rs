@@ -103,3 +103,10 @@ macro_rules! consecutive_ids {
 }
 
 consecutive_ids!(DocumentId, RowId, ClaimId);
+
+impl ClaimId {
+    /// The first claim.
+    pub(crate) const MIN: Self = Self(u32::MIN);
+    /// Is never given to a claim.
+    pub(crate) const MAX: Self = Self(u32::MAX);
+}

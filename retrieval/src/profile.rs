@@ -1,21 +1,25 @@
 //! Profiles: what the memories claim about a subject, and which subjects there are claims about.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::claim::{AskedClaims, Claim, Currency};
+use crate::claim::{AskedClaims, AskedPeriod, Claim, Currency};
 use crate::error::Result;
 use crate::hash::{AttributeHash, FacetHash, NameHash, PathHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};
-use crate::index::claim_entry::ClaimEntry;
+use crate::index::claim_entry::{ClaimEntry, is_positive};
 use crate::index::entry::{NEVER, UNKNOWN};
-use crate::index::ledger::is_positive;
 use crate::index::{Document, Snapshot, ValidityFilter};
 use crate::memory::{Memory, Millis};
 
+/// Claims that are read at most, of all that a question is about: those that hold, then the latest. Reading one takes
+/// some 10 microseconds.
+const READ_MAX: usize = 2_000;
+
 /// A claim about a subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SubjectClaim {
     /// Path of the memory that claims it.
     pub path: String,
@@ -54,9 +58,34 @@ pub struct ClaimTime {
 }
 
 /// When a claim holds: from then on, and until then.
+#[derive(Clone, Copy)]
 struct ClaimPeriod {
     from: Millis,
     until: Millis,
+}
+
+impl ClaimPeriod {
+    fn holds(self, at: Millis) -> bool {
+        self.from <= at && at < self.until
+    }
+
+    /// Whether the claim held at the time that a query asks for. `at` is the time of the search.
+    fn is_of(self, asked: AskedPeriod, at: Millis) -> bool {
+        match asked {
+            AskedPeriod::Present => self.holds(at),
+            AskedPeriod::Former => !self.holds(at) && self.until != NEVER,
+            AskedPeriod::Named(first, last) => self.from <= last && self.until > first,
+        }
+    }
+}
+
+/// A claim that was found and not read yet.
+#[derive(Clone, Copy)]
+struct FoundClaim {
+    document: DocumentId,
+    /// The position among the claims of the document.
+    index: usize,
+    period: ClaimPeriod,
 }
 
 /// The claims about a subject that were counted.
@@ -69,32 +98,55 @@ struct CountedSubject {
 
 impl Snapshot {
     /// Returns what the memories claim about a subject, by its folded name, in the order of their writing. A claim that
-    /// only ends others is not returned; the ends of the others show it.
+    /// only ends others is not returned; the ends of the others show it. Of more than 2,000 claims, returns those that
+    /// hold and the latest.
     pub fn claims_about(&self, subject: &str, time: ClaimTime) -> Result<Vec<SubjectClaim>> {
-        let mut claims = Vec::new();
-        self.add_subject_claims(SubjectHash::of(subject), None, time, &mut claims)?;
-        Ok(claims)
+        let subject = SubjectHash::of(subject);
+        let mut found = Vec::new();
+        for id in self.table.holding(FacetHash::of_subject(subject)) {
+            let Some(document) = self.visible_document(id, time) else { continue };
+            for (index, entry) in document.claims().iter().enumerate() {
+                if entry.subject == subject {
+                    found.extend(self.found_claim(id, document, index, time));
+                }
+            }
+        }
+        self.read_claims(found, time)
     }
 
-    /// Returns the claims that a query may ask for, whatever their time: those of any of its subjects about any of its
-    /// attributes. Reads only the memories that make them.
+    /// Returns the claims that a query asks for: those of any of its subjects about any of its attributes that held at
+    /// the time in question. Reads only the memories that make them, at most 2,000 for each subject.
     pub fn asked_claims(&self, asked: &AskedClaims, time: ClaimTime) -> Result<Vec<SubjectClaim>> {
-        let attributes: Vec<AttributeHash> = asked.attributes.iter().map(|name| AttributeHash::of(name)).collect();
+        let at = search_time(time);
+        let mut attributes: Vec<AttributeHash> = asked.attributes.iter().map(|name| AttributeHash::of(name)).collect();
+        attributes.sort_unstable();
+        attributes.dedup();
         let mut claims = Vec::new();
         for subject in &asked.subjects {
-            self.add_subject_claims(SubjectHash::of(subject), Some(&attributes), time, &mut claims)?;
+            let subject = SubjectHash::of(subject);
+            // Most names that a query may contain are the subject of no claim.
+            if self.table.holding(FacetHash::of_subject(subject)).next().is_none() {
+                continue;
+            }
+            let mut found = Vec::new();
+            for attribute in &attributes {
+                self.add_fact_claims(FacetHash::of_claim(subject, *attribute), time, &mut found);
+            }
+            found.retain(|claim| claim.period.is_of(asked.period, at));
+            claims.extend(self.read_claims(found, time)?);
         }
         Ok(claims)
     }
 
     /// Returns what the memories claim about the facts (an attribute of a subject) that the memory at a path makes
-    /// claims about, whatever the time. The claims about one fact are neighbours. Returns `None` if the path holds no
-    /// memory. Scans every path once.
+    /// claims about, whatever the time. The claims about one fact are neighbours. Of more than 2,000 claims about a
+    /// fact, returns those that hold and the latest. Returns `None` if the path holds no memory. Scans every path once.
     pub fn fact_claims(&self, path: &str, now: Millis) -> Result<Option<Vec<SubjectClaim>>> {
         let path = PathHash::of(path);
         let Some((_, document)) = self.table.documents().find(|(_, document)| document.path() == path) else {
             return Ok(None);
         };
+        let time = ClaimTime { now, as_of: None };
         let mut facts = Vec::new();
         let mut claims = Vec::new();
         for entry in document.claims() {
@@ -102,8 +154,9 @@ impl Snapshot {
                 continue;
             }
             facts.push(entry.key());
-            let attributes = std::slice::from_ref(&entry.attribute);
-            self.add_subject_claims(entry.subject, Some(attributes), ClaimTime { now, as_of: None }, &mut claims)?;
+            let mut found = Vec::new();
+            self.add_fact_claims(entry.key(), time, &mut found);
+            claims.extend(self.read_claims(found, time)?);
         }
         Ok(Some(claims))
     }
@@ -112,7 +165,7 @@ impl Snapshot {
     /// reads one memory of each returned subject.
     pub fn claim_subjects(&self, limit: usize) -> Result<Vec<ClaimSubject>> {
         let mut counted = self.counted_subjects();
-        counted.sort_by_key(|one| (std::cmp::Reverse(one.claims), one.document));
+        counted.sort_by_key(|one| (Reverse(one.claims), one.document));
         let mut subjects = Vec::new();
         for one in counted {
             if subjects.len() == limit {
@@ -129,43 +182,60 @@ impl Snapshot {
         Ok(subjects)
     }
 
-    /// Adds the claims about a subject. With `attributes`, only those about one of them.
-    fn add_subject_claims(
-        &self,
-        subject: SubjectHash,
-        attributes: Option<&[AttributeHash]>,
-        time: ClaimTime,
-        claims: &mut Vec<SubjectClaim>,
-    ) -> Result<()> {
-        let at = ValidityFilter::new(time.now, time.as_of, Currency::Any).at;
-        for id in self.table.holding(FacetHash::of_subject(subject)) {
-            let Some(document) = self.table.document(id) else { continue };
-            if !self.table.alive().contains(id) || document.hidden_from() <= time.now {
-                continue;
+    /// Adds the claims about a fact, whatever their time.
+    fn add_fact_claims(&self, key: FacetHash, time: ClaimTime, found: &mut Vec<FoundClaim>) {
+        for piece in self.ledger.history().pieces(key) {
+            for claim in piece.claims() {
+                let Some(document) = self.visible_document(claim.document, time) else { continue };
+                let first = document.claim_ids().start;
+                let index = claim.order.id.index() - first.index();
+                found.extend(self.found_claim(claim.document, document, index, time));
             }
-            // The memory is read once one of its claims is wanted. It has the names of the claims in the same order.
-            let mut memory: Option<Memory> = None;
-            let ids = document.claim_ids();
-            for (index, claim_id) in ids.start.until(ids.end).enumerate() {
-                let Some(entry) = document.claims().get(index) else { continue };
-                let is_asked = attributes.is_none_or(|wanted| wanted.contains(&entry.attribute));
-                if entry.subject != subject || !is_asked || !is_positive(entry.kind) {
-                    continue;
-                }
-                let period = self.claim_period(id, document, claim_id, entry);
-                if time.as_of.is_some_and(|as_of| period.from > as_of) {
-                    continue;
-                }
-                if memory.is_none() {
-                    memory = Some(self.memory(document)?);
-                }
-                let Some(memory) = &memory else { continue };
-                if let Some(claim) = memory.claims.get(index) {
-                    claims.push(subject_claim(&memory.path, claim, &period, at));
+        }
+    }
+
+    /// Returns a document if it is current and not hidden.
+    fn visible_document(&self, id: DocumentId, time: ClaimTime) -> Option<Document<'_>> {
+        if !self.table.alive().contains(id) {
+            return None;
+        }
+        self.table.document(id).filter(|document| document.hidden_from() > time.now)
+    }
+
+    /// Returns a claim of a document by its position. `None` if it only ends others, or is later than the time.
+    fn found_claim(&self, id: DocumentId, document: Document<'_>, index: usize, time: ClaimTime) -> Option<FoundClaim> {
+        let entry = document.claims().get(index).filter(|entry| is_positive(entry.kind))?;
+        let claim = document.claim_ids().start.after(index as u32);
+        let period = self.claim_period(id, document, claim, entry);
+        let is_later = time.as_of.is_some_and(|as_of| period.from > as_of);
+        if is_later { None } else { Some(FoundClaim { document: id, index, period }) }
+    }
+
+    /// Reads claims, in the order of their writing. Of too many, those that hold and the latest.
+    fn read_claims(&self, mut found: Vec<FoundClaim>, time: ClaimTime) -> Result<Vec<SubjectClaim>> {
+        let at = search_time(time);
+        if found.len() > READ_MAX {
+            found.sort_unstable_by_key(|claim| {
+                let is_over = !claim.period.holds(at);
+                (is_over, Reverse(claim.period.from), claim.document, claim.index)
+            });
+            found.truncate(READ_MAX);
+        }
+        found.sort_unstable_by_key(|claim| (claim.document, claim.index));
+        let mut claims = Vec::with_capacity(found.len());
+        // A memory is read once. It has the names of the claims in the same order.
+        for of_memory in found.chunk_by(|a, b| a.document == b.document) {
+            let Some(document) = of_memory.first().and_then(|claim| self.table.document(claim.document)) else {
+                continue;
+            };
+            let memory: Memory = self.memory(document)?;
+            for one in of_memory {
+                if let Some(claim) = memory.claims.get(one.index) {
+                    claims.push(subject_claim(&memory.path, claim, &one.period, at));
                 }
             }
         }
-        Ok(())
+        Ok(claims)
     }
 
     /// Returns when a claim holds. What somebody set for its memory counts more than what follows from other claims.
@@ -217,6 +287,11 @@ impl Snapshot {
     }
 }
 
+/// Returns the time at which claims are judged.
+fn search_time(time: ClaimTime) -> Millis {
+    ValidityFilter::new(time.now, time.as_of, Currency::Any).at
+}
+
 fn subject_claim(path: &str, claim: &Claim, period: &ClaimPeriod, at: Millis) -> SubjectClaim {
     SubjectClaim {
         path: path.to_owned(),
@@ -225,7 +300,7 @@ fn subject_claim(path: &str, claim: &Claim, period: &ClaimPeriod, at: Millis) ->
         value: claim.value.clone(),
         from: if period.from == UNKNOWN { None } else { Some(period.from) },
         until: if period.until == NEVER { None } else { Some(period.until) },
-        current: (period.from..period.until).contains(&at),
+        current: period.holds(at),
     }
 }
 

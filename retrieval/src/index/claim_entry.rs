@@ -36,16 +36,9 @@ impl ClaimEntry {
         FacetHash::of_claim(self.subject, self.attribute)
     }
 
-    /// Whether a later claim with the same subject and attribute ends this one.
-    pub(crate) fn is_ended_by(&self, later: &Self) -> bool {
-        let is_same_value = self.value.is_same(later.value);
-        match (self.kind, later.kind) {
-            // The value holds again.
-            (ClaimKind::Ended, ClaimKind::Only | ClaimKind::Another) => is_same_value,
-            (ClaimKind::Ended, ClaimKind::Ended) | (_, ClaimKind::Another) => false,
-            (_, ClaimKind::Ended) => is_same_value,
-            (_, ClaimKind::Only) => !is_same_value,
-        }
+    /// Returns what the claim says about its fact.
+    pub(crate) fn claimed(&self) -> ClaimedValue {
+        ClaimedValue { value: self.value, kind: self.kind }
     }
 
     /// Returns the form on disk: subject, attribute, value, time, kind, and seven zeros.
@@ -79,6 +72,37 @@ impl ClaimEntry {
             },
         }
     }
+}
+
+/// What a claim says about its fact, an attribute of a subject.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ClaimedValue {
+    pub(crate) value: ValueSignature,
+    pub(crate) kind: ClaimKind,
+}
+
+impl ClaimedValue {
+    /// Whether a later claim about the same fact ends this one.
+    pub(crate) fn is_ended_by(self, later: Self) -> bool {
+        let is_same_value = self.value.is_same(later.value);
+        match (self.kind, later.kind) {
+            // The value holds again.
+            (ClaimKind::Ended, ClaimKind::Only | ClaimKind::Another) => is_same_value,
+            (ClaimKind::Ended, ClaimKind::Ended) | (_, ClaimKind::Another) => false,
+            (_, ClaimKind::Ended) => is_same_value,
+            (_, ClaimKind::Only) => !is_same_value,
+        }
+    }
+
+    /// Whether the claim says that the value holds.
+    pub(crate) fn is_positive(self) -> bool {
+        is_positive(self.kind)
+    }
+}
+
+/// Whether a kind of claim says that the value holds.
+pub(crate) fn is_positive(kind: ClaimKind) -> bool {
+    kind != ClaimKind::Ended
 }
 
 /// The words of a value as a Bloom filter of 128 bits. One value is the same as another if it has all of its words:
@@ -132,14 +156,14 @@ mod tests {
 
     #[test]
     fn what_ends_a_claim_depends_on_kind_and_value() {
-        let entry = |value: &str, kind| ClaimEntry { value: ValueSignature::of(value), kind, ..ClaimEntry::default() };
+        let entry = |value: &str, kind| ClaimedValue { value: ValueSignature::of(value), kind };
         let oslo = entry("oslo", ClaimKind::Only);
-        assert!(oslo.is_ended_by(&entry("bergen", ClaimKind::Only)));
-        assert!(!oslo.is_ended_by(&entry("oslo", ClaimKind::Only)));
-        assert!(!oslo.is_ended_by(&entry("bergen", ClaimKind::Another)));
-        assert!(oslo.is_ended_by(&entry("oslo", ClaimKind::Ended)));
-        assert!(!oslo.is_ended_by(&entry("bergen", ClaimKind::Ended)));
-        assert!(oslo.is_ended_by(&entry("", ClaimKind::Ended)), "an end without a value ends any");
-        assert!(entry("oslo", ClaimKind::Ended).is_ended_by(&oslo), "the value holds again");
+        assert!(oslo.is_ended_by(entry("bergen", ClaimKind::Only)));
+        assert!(!oslo.is_ended_by(entry("oslo", ClaimKind::Only)));
+        assert!(!oslo.is_ended_by(entry("bergen", ClaimKind::Another)));
+        assert!(oslo.is_ended_by(entry("oslo", ClaimKind::Ended)));
+        assert!(!oslo.is_ended_by(entry("bergen", ClaimKind::Ended)));
+        assert!(oslo.is_ended_by(entry("", ClaimKind::Ended)), "an end without a value ends any");
+        assert!(entry("oslo", ClaimKind::Ended).is_ended_by(oslo), "the value holds again");
     }
 }

@@ -1,18 +1,19 @@
 //! The ledger: when each claim ended, and when each memory was replaced.
 //!
-//! The claims with one subject and one attribute are compared in the order of their times. What ends a claim is decided
-//! by [`ClaimEntry::is_ended_by`]. The result depends only on the current memories and not on the order of writes, so a
-//! memory that arrives late, is edited or is forgotten changes exactly what follows from it.
+//! The claims with one subject and one attribute are compared in the order of their times, in the [history](ClaimHistory)
+//! of claims. What ends a claim is decided by [`ClaimedValue::is_ended_by`](super::claim_entry::ClaimedValue). The result
+//! depends only on the current memories and not on the order of writes, so a memory that arrives late, is edited or is
+//! forgotten changes exactly what follows from it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::claim_entry::ClaimEntry;
+use super::claim_history::{ChangedEnd, ClaimHistory, ClaimOrder, HeldClaim};
 use super::entry::{NEVER, UNKNOWN};
 use super::layer::Document;
 use super::table::Table;
 use crate::blocks::Blocks;
-use crate::claim::ClaimKind;
 use crate::filter::TimeField;
 use crate::hash::{FacetHash, PathHash};
 use crate::ids::{ClaimId, DocumentId, SlotId};
@@ -28,20 +29,18 @@ impl Default for EndTime {
     }
 }
 
-/// What became of a claim, and what it did to others.
+/// What became of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClaimState {
     /// When the claim ended; [`NEVER`] by default.
     end: Millis,
     /// The document with the claim that ended it. Without a meaning if it never ended.
     ended_by: DocumentId,
-    /// Whether it ended another claim.
-    ends_others: bool,
 }
 
 impl Default for ClaimState {
     fn default() -> Self {
-        Self { end: NEVER, ended_by: DocumentId::default(), ends_others: false }
+        Self { end: NEVER, ended_by: DocumentId::default() }
     }
 }
 
@@ -50,6 +49,8 @@ impl Default for ClaimState {
 pub(crate) struct Ledger {
     /// The state of each claim.
     claims: Blocks<ClaimState>,
+    /// The claims of current memories by fact.
+    history: ClaimHistory,
     /// When the memory of each slot was replaced by one that names its path.
     replaced: Blocks<EndTime>,
 }
@@ -57,17 +58,31 @@ pub(crate) struct Ledger {
 /// The changes that a write made to what the ledger is computed from.
 #[derive(Default)]
 pub(super) struct LedgerChanges {
-    /// The keys of added and removed claims.
-    keys: HashSet<FacetHash>,
+    /// The documents with claims that became current, and those that no longer are, in the order of the changes.
+    claims: Vec<ClaimChange>,
     /// The paths that added and removed memories replace, with their slots.
     paths: HashMap<PathHash, SlotId>,
 }
 
+/// A change of the current memories with claims.
+#[derive(Clone, Copy, Debug)]
+enum ClaimChange {
+    Added(DocumentId),
+    Removed(DocumentId),
+}
+
 impl LedgerChanges {
-    /// Adds the claims of a document that was added or replaced.
-    pub(super) fn add_claims(&mut self, claims: &[ClaimEntry]) {
-        for claim in claims {
-            self.keys.insert(claim.key());
+    /// Adds a document that became current.
+    pub(super) fn add(&mut self, document: Document<'_>, id: DocumentId) {
+        if !document.claims().is_empty() {
+            self.claims.push(ClaimChange::Added(id));
+        }
+    }
+
+    /// Adds a document that is no longer current.
+    pub(super) fn remove(&mut self, document: Document<'_>, id: DocumentId) {
+        if !document.claims().is_empty() {
+            self.claims.push(ClaimChange::Removed(id));
         }
     }
 
@@ -75,16 +90,6 @@ impl LedgerChanges {
     pub(super) fn add_path(&mut self, path: PathHash, slot: SlotId) {
         self.paths.insert(path, slot);
     }
-}
-
-/// A claim of a current memory, with what orders it among others.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HeldClaim {
-    pub(crate) document: DocumentId,
-    pub(crate) id: ClaimId,
-    pub(crate) entry: ClaimEntry,
-    /// Time of the claim, time and position of its writing, and path.
-    order: (Millis, Millis, u32, PathHash),
 }
 
 impl Ledger {
@@ -137,11 +142,46 @@ impl Ledger {
         if document.claims().is_empty() { (UNKNOWN, NEVER) } else { (from, until) }
     }
 
+    /// Returns the claims of current memories by fact.
+    pub(crate) fn history(&self) -> &ClaimHistory {
+        &self.history
+    }
+
+    /// Computes the ledger of all current documents.
+    pub(super) fn fill(&mut self, table: &Table, changes: &LedgerChanges) {
+        let mut held = Vec::new();
+        for change in &changes.claims {
+            if let ClaimChange::Added(id) = change
+                && table.alive().contains(*id)
+                && let Some(document) = table.document(*id)
+            {
+                held.extend(held_claims(document, *id));
+            }
+        }
+        let mut ended = Vec::new();
+        self.history.fill(held, &mut ended);
+        self.set_states(&ended);
+        self.update_replaced(table, changes);
+    }
+
     /// Computes again what depends on the changes.
     pub(super) fn update(&mut self, table: &Table, changes: &LedgerChanges) {
-        for key in &changes.keys {
-            self.compare(&held_claims(table, *key));
+        let mut changed = Vec::new();
+        for change in &changes.claims {
+            let (ClaimChange::Added(id) | ClaimChange::Removed(id)) = *change;
+            let Some(document) = table.document(id) else { continue };
+            for claim in held_claims(document, id) {
+                match change {
+                    ClaimChange::Added(_) => self.history.insert(claim, &mut changed),
+                    ClaimChange::Removed(_) => self.history.remove(claim.key, claim.order, &mut changed),
+                }
+            }
         }
+        self.set_states(&changed);
+        self.update_replaced(table, changes);
+    }
+
+    fn update_replaced(&mut self, table: &Table, changes: &LedgerChanges) {
         for (path, slot) in &changes.paths {
             let mut replaced = NEVER;
             for (_, replacing) in replacing_documents(table, *path) {
@@ -151,17 +191,12 @@ impl Ledger {
         }
     }
 
-    /// Sets the states of all claims with one key, which are in the order of their times.
-    fn compare(&mut self, held: &[HeldClaim]) {
-        let mut states = vec![ClaimState::default(); held.len()];
-        for index in 0..held.len() {
-            if let Some(ender) = ender_of(held, index) {
-                states[index].end = held[ender].order.0;
-                states[index].ended_by = held[ender].document;
-                states[ender].ends_others = true;
-            }
-        }
-        for (claim, state) in held.iter().zip(states) {
+    fn set_states(&mut self, changed: &[ChangedEnd]) {
+        for claim in changed {
+            let state = match claim.ended_by {
+                Some((ended_by, end)) => ClaimState { end, ended_by },
+                None => ClaimState::default(),
+            };
             set(&mut self.claims, claim.id.index(), state);
         }
     }
@@ -188,18 +223,11 @@ impl Ledger {
     }
 
     /// Returns the documents with claims that a document's claims ended. Ascending, without duplicates.
-    pub(crate) fn superseded(&self, table: &Table, document: Document<'_>) -> Vec<DocumentId> {
+    pub(crate) fn superseded(&self, document: Document<'_>, id: DocumentId) -> Vec<DocumentId> {
         let mut superseded = Vec::new();
-        let ids = document.claim_ids();
-        for (id, entry) in ids.start.until(ids.end).zip(document.claims()) {
-            if !self.claim_state(id).ends_others {
-                continue;
-            }
-            let held = held_claims(table, entry.key());
-            for (index, claim) in held.iter().enumerate() {
-                if ender_of(&held, index).is_some_and(|ender| held[ender].id == id) {
-                    superseded.push(claim.document);
-                }
+        for claim in held_claims(document, id) {
+            for ended in self.history.ended_by(claim.key, claim.order) {
+                superseded.push(ended.document);
             }
         }
         superseded.sort_unstable();
@@ -208,37 +236,31 @@ impl Ledger {
     }
 }
 
-/// Returns the claims of current memories with a key, in the order of their times.
-pub(crate) fn held_claims(table: &Table, key: FacetHash) -> Vec<HeldClaim> {
-    let mut held = Vec::new();
-    for document_id in table.holding(key) {
-        if !table.alive().contains(document_id) {
-            continue;
-        }
-        let Some(document) = table.document(document_id) else { continue };
-        let ids = document.claim_ids();
-        for (id, entry) in ids.start.until(ids.end).zip(document.claims()) {
-            if entry.key() == key {
-                let created = document.time(TimeField::Created);
-                let order = (entry.from, created, document.sequence(), document.path());
-                held.push(HeldClaim { document: document_id, id, entry: *entry, order });
-            }
-        }
+/// Returns the claims of a document, without their ends.
+fn held_claims(document: Document<'_>, id: DocumentId) -> Vec<HeldClaim> {
+    let mut held = Vec::with_capacity(document.claims().len());
+    let ids = document.claim_ids();
+    for (claim, entry) in ids.start.until(ids.end).zip(document.claims()) {
+        held.push(HeldClaim {
+            key: entry.key(),
+            order: order_of(document, claim, entry),
+            document: id,
+            claimed: entry.claimed(),
+            ender: ClaimOrder::LAST,
+        });
     }
-    held.sort_unstable_by_key(|claim| (claim.order, claim.id));
     held
 }
 
-/// Returns the index of the first later claim that ends a claim.
-fn ender_of(held: &[HeldClaim], index: usize) -> Option<usize> {
-    let claim = &held[index];
-    for (later_index, later) in held.iter().enumerate().skip(index + 1) {
-        // Claims of one memory do not end each other.
-        if later.document != claim.document && claim.entry.is_ended_by(&later.entry) {
-            return Some(later_index);
-        }
+/// Returns the place of a claim of a document among those of its fact.
+fn order_of(document: Document<'_>, id: ClaimId, entry: &ClaimEntry) -> ClaimOrder {
+    ClaimOrder {
+        from: entry.from,
+        created: document.time(TimeField::Created),
+        sequence: document.sequence(),
+        path: document.path(),
+        id,
     }
-    None
 }
 
 /// Returns the current documents that replace a path.
@@ -256,11 +278,6 @@ pub(crate) fn begin_of(document: Document<'_>) -> Millis {
         }
     }
     UNKNOWN
-}
-
-/// Whether a kind of claim says that the value holds.
-pub(crate) fn is_positive(kind: ClaimKind) -> bool {
-    kind != ClaimKind::Ended
 }
 
 /// Sets an element; elements before it that do not exist yet become defaults.

@@ -19,6 +19,7 @@
 //! Documents, slots and rows are explained in [`ids`](crate::ids).
 
 pub(crate) mod claim_entry;
+pub(crate) mod claim_history;
 mod cue_table;
 pub(crate) mod entry;
 mod files;

@@ -98,7 +98,7 @@ impl Index {
         }
         self.cues = cues;
         self.table.refresh_sample();
-        self.update_ledger();
+        self.fill_ledger();
         Ok(())
     }
 

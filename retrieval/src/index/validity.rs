@@ -106,7 +106,7 @@ impl Snapshot {
             current: validity.contains(&at),
             from: known(validity.start),
             until: known(validity.end),
-            supersedes: self.paths_of(&self.ledger.superseded(&self.table, document))?,
+            supersedes: self.paths_of(&self.ledger.superseded(document, id))?,
             superseded_by: self.paths_of(&self.ledger.superseding(&self.table, document))?,
         })
     }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
-use super::claim_entry::ClaimEntry;
 use super::cue_table::CueTable;
 use super::entry::ChangeEntry;
 use super::graph::{EdgeKind, End, Graph};
@@ -249,7 +248,9 @@ impl Index {
         let path = document.path();
         let slot = self.slot(path);
         self.waiting += usize::from(document.waiting());
-        self.note_ledger_changes(document.claims(), document.supersedes());
+        let id = self.table.next_document();
+        self.ledger_changes.add(document, id);
+        self.note_replaced_paths(document.supersedes());
         if let Some(former) = self.table.add(slot, document) {
             self.graph.unlink(slot);
             self.subtract_former(former)?;
@@ -262,17 +263,22 @@ impl Index {
         Ok(())
     }
 
-    /// Notes the claims of a document that was added or replaced, and the paths that it replaces.
-    fn note_ledger_changes(&mut self, claims: &[ClaimEntry], supersedes: &[PathHash]) {
-        self.ledger_changes.add_claims(claims);
+    /// Notes the paths that a document replaces which became current, or no longer is.
+    fn note_replaced_paths(&mut self, supersedes: &[PathHash]) {
         for path in supersedes {
             let slot = self.slot(*path);
             self.ledger_changes.add_path(*path, slot);
         }
     }
 
+    /// Computes the ledger of the documents that were loaded.
+    pub(super) fn fill_ledger(&mut self) {
+        let changes = std::mem::take(&mut self.ledger_changes);
+        self.ledger.fill(&self.table, &changes);
+    }
+
     /// Updates the ledger to the documents. Must be called after every change, before the snapshot is published.
-    pub(super) fn update_ledger(&mut self) {
+    fn update_ledger(&mut self) {
         let changes = std::mem::take(&mut self.ledger_changes);
         self.ledger.update(&self.table, &changes);
     }
@@ -280,16 +286,17 @@ impl Index {
     /// Subtracts the former version of a memory from all counts.
     fn subtract_former(&mut self, former: DocumentId) -> Result<()> {
         let mut memory = None;
-        if let Some(former) = self.table.document(former) {
-            self.waiting -= usize::from(former.waiting());
-            let bytes = self.log.file().read(former.frame())?;
+        if let Some(document) = self.table.document(former) {
+            self.waiting -= usize::from(document.waiting());
+            let bytes = self.log.file().read(document.frame())?;
+            self.ledger_changes.remove(document, former);
             memory = Frame::read(&bytes).and_then(|(frame, _)| frame.entry()?.body);
         }
         let Some(memory) = memory else {
             return Err(Error::Damaged("memories.log: a former version of a memory is unreadable".into()));
         };
         self.table.subtract(&memory);
-        self.note_ledger_changes(&memory.claims, &memory.supersedes);
+        self.note_replaced_paths(&memory.supersedes);
         Ok(())
     }
 

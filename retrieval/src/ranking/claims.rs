@@ -1,16 +1,18 @@
 //! Claims that a query asks for: which candidates answer with what held at the time in question, and which with what
 //! held at another time.
 
-use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::bitmap::Bitmap;
 use crate::claim::{AskedClaims, AskedKind, AskedPeriod};
 use crate::hash::{AttributeHash, FacetHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};
-use crate::index::claim_entry::ClaimEntry;
-use crate::index::ledger::{HeldClaim, held_claims, is_positive};
-use crate::index::{Document, Ledger, Table};
+use crate::index::claim_entry::{ClaimEntry, ValueSignature, is_positive};
+use crate::index::{Document, Ledger};
 use crate::memory::Millis;
+
+/// Most documents that hold at the time in question, of one fact: the latest. They rank before those that do not.
+const HOLDING_MAX: usize = 64;
 
 /// What a candidate says about the claims that the query asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +28,6 @@ pub(crate) enum Standing {
 
 /// The claims that a query asks for, and the time in question.
 pub(crate) struct ClaimQuestion<'a> {
-    table: &'a Table,
     ledger: &'a Ledger,
     /// Ascending.
     subjects: Vec<SubjectHash>,
@@ -36,16 +37,54 @@ pub(crate) struct ClaimQuestion<'a> {
     kind: AskedKind,
     /// The time of the search.
     now: Millis,
+    /// The facts in question, ascending, with what decides which of their claims held at the time in question. Empty if
+    /// that is the time of the search.
+    facts: Vec<(FacetHash, OnceLock<AskedFact>)>,
+}
+
+/// What decides which claims of a fact held at a time in question other than that of the search. Computed once it is
+/// needed, and not again for each claim.
+#[derive(Clone, Copy, Debug, Default)]
+struct AskedFact {
+    /// When the first claim begins.
+    first_from: Option<Millis>,
+    /// For how long the claim that held longest at a named time did.
+    longest: Millis,
+    /// The last value that no longer holds.
+    former: Option<ValueSignature>,
+}
+
+/// A time from its beginning to its end, which is excluded.
+#[derive(Clone, Copy)]
+struct Period {
+    start: Millis,
+    end: Millis,
+}
+
+impl Period {
+    /// Returns for how long two periods overlap.
+    fn common_time(self, other: Self) -> Millis {
+        self.end.min(other.end).saturating_sub(self.start.max(other.start)).max(0)
+    }
 }
 
 impl<'a> ClaimQuestion<'a> {
     /// Takes the names that the query contains. `now` is the time as of which the search answers.
-    pub(crate) fn new(table: &'a Table, ledger: &'a Ledger, asked: &AskedClaims, now: Millis) -> Self {
+    pub(crate) fn new(ledger: &'a Ledger, asked: &AskedClaims, now: Millis) -> Self {
         let mut subjects: Vec<SubjectHash> = asked.subjects.iter().map(|name| SubjectHash::of(name)).collect();
         let mut attributes: Vec<AttributeHash> = asked.attributes.iter().map(|name| AttributeHash::of(name)).collect();
         subjects.sort_unstable();
         attributes.sort_unstable();
-        Self { table, ledger, subjects, attributes, period: asked.period, kind: asked.kind, now }
+        let mut facts = Vec::new();
+        if asked.period != AskedPeriod::Present {
+            for subject in &subjects {
+                for attribute in &attributes {
+                    facts.push((FacetHash::of_claim(*subject, *attribute), OnceLock::new()));
+                }
+            }
+            facts.sort_unstable_by_key(|(key, _)| *key);
+        }
+        Self { ledger, subjects, attributes, period: asked.period, kind: asked.kind, now, facts }
     }
 
     /// Whether the time in question is that of the search.
@@ -88,16 +127,27 @@ impl<'a> ClaimQuestion<'a> {
         keys
     }
 
-    /// Returns the allowed documents with a claim of a key that held at the time in question, in the order
-    /// of their times.
+    /// Returns the allowed documents with a claim of a key that held at the time in question, in the order of their
+    /// times. Of many, the latest.
     pub(crate) fn holding(&self, key: FacetHash, allowed: Option<&Bitmap>) -> Vec<DocumentId> {
         let mut holding = Vec::new();
-        for claim in held_claims(self.table, key) {
-            let is_allowed = allowed.is_none_or(|allowed| allowed.contains(claim.document));
-            if is_allowed && is_positive(claim.entry.kind) && self.holds(claim.id, &claim.entry) {
-                holding.push(claim.document);
+        for piece in self.ledger.history().pieces(key).rev() {
+            if self.period == AskedPeriod::Present && !piece.may_end_after(self.now) {
+                continue;
+            }
+            for claim in piece.claims().iter().rev() {
+                let is_allowed = allowed.is_none_or(|allowed| allowed.contains(claim.document));
+                let held = Period { start: claim.order.from, end: claim.end() };
+                if is_allowed && claim.claimed.is_positive() && self.held(key, held, claim.claimed.value) {
+                    holding.push(claim.document);
+                    if holding.len() == HOLDING_MAX {
+                        holding.reverse();
+                        return holding;
+                    }
+                }
             }
         }
+        holding.reverse();
         holding
     }
 
@@ -115,59 +165,83 @@ impl<'a> ClaimQuestion<'a> {
 
     /// Whether no claim with the same key is later.
     fn is_last(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
-        let all = held_claims(self.table, claim.key());
-        let known = all.iter().rev().find(|held| held.entry.from <= self.now);
-        known.is_some_and(|last| last.id == id)
+        let last = self.ledger.history().last_by(claim.key(), self.now);
+        last.is_some_and(|last| last.order.id == id)
     }
 
-    /// Whether a claim held at the time in question.
+    /// Whether a claim of a document held at the time in question.
     fn holds(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
-        let held = claim.from..self.ledger.claim_end(id);
+        let held = Period { start: claim.from, end: self.ledger.claim_end(id) };
+        self.held(claim.key(), held, claim.value)
+    }
+
+    /// Whether a claim of a fact, which held for some time, held at the time in question.
+    fn held(&self, key: FacetHash, held: Period, value: ValueSignature) -> bool {
         match self.period {
-            AskedPeriod::Present => held.contains(&self.now),
-            AskedPeriod::Named(first, last) => self.held_between(&held, claim, first, last),
-            AskedPeriod::Former => self.is_former(id, claim),
+            AskedPeriod::Present => held.start <= self.now && self.now < held.end,
+            AskedPeriod::Named(first, last) => self.fact(key).is_some_and(|fact| held_between(fact, held, first, last)),
+            // The value is the last one before the present one.
+            AskedPeriod::Former => {
+                let former = self.fact(key).and_then(|fact| fact.former);
+                held.end <= self.now && former.is_some_and(|former| former.is_same(value))
+            }
         }
     }
 
-    /// Whether a claim held between two times, for at least half as long as any other of the same key. The first claim
-    /// of all is taken to have held before, too.
-    fn held_between(&self, held: &Range<Millis>, claim: &ClaimEntry, first: Millis, last: Millis) -> bool {
-        let asked = first..last.saturating_add(1);
-        let own = common_time(held, &asked);
-        let all = held_claims(self.table, claim.key());
-        if own == 0 {
-            return last < held.start && all.first().is_some_and(|earliest| earliest.entry.from == claim.from);
-        }
-        for other in &all {
-            let other_held = other.entry.from..self.ledger.claim_end(other.id);
-            if is_positive(other.entry.kind) && common_time(&other_held, &asked) / 2 > own {
-                return false;
-            }
-        }
-        true
+    /// Returns what decides about a fact; `None` if it is not in question.
+    fn fact(&self, key: FacetHash) -> Option<&AskedFact> {
+        let index = self.facts.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        let (_, fact) = self.facts.get(index)?;
+        Some(fact.get_or_init(|| self.asked_fact(key)))
     }
 
-    /// Whether a claim is the last one with another value than the present one.
-    fn is_former(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
-        if self.ledger.claim_end(id) > self.now {
-            return false;
-        }
-        let all = held_claims(self.table, claim.key());
-        let mut former: Option<&HeldClaim> = None;
-        for held in &all {
-            let ended = self.ledger.claim_end(held.id) <= self.now;
-            if ended && is_positive(held.entry.kind) {
-                former = Some(held);
+    /// Computes what decides about a fact.
+    fn asked_fact(&self, key: FacetHash) -> AskedFact {
+        let history = self.ledger.history();
+        let mut fact =
+            AskedFact { first_from: history.first(key).map(|first| first.order.from), ..AskedFact::default() };
+        match self.period {
+            AskedPeriod::Present => {}
+            AskedPeriod::Named(first, last) => {
+                let asked = Period { start: first, end: last.saturating_add(1) };
+                for piece in history.pieces_by(key, last) {
+                    if !piece.may_end_after(first) {
+                        continue;
+                    }
+                    for claim in piece.claims() {
+                        if claim.claimed.is_positive() {
+                            let held = Period { start: claim.order.from, end: claim.end() };
+                            fact.longest = fact.longest.max(held.common_time(asked));
+                        }
+                    }
+                }
+            }
+            AskedPeriod::Former => {
+                for piece in history.pieces(key).rev() {
+                    if !piece.may_end_by(self.now) {
+                        continue;
+                    }
+                    for claim in piece.claims().iter().rev() {
+                        if claim.claimed.is_positive() && claim.end() <= self.now {
+                            fact.former = Some(claim.claimed.value);
+                            return fact;
+                        }
+                    }
+                }
             }
         }
-        former.is_some_and(|former| former.entry.value.is_same(claim.value))
+        fact
     }
 }
 
-/// Returns for how long two periods overlap.
-fn common_time(a: &Range<Millis>, b: &Range<Millis>) -> Millis {
-    a.end.min(b.end).saturating_sub(a.start.max(b.start)).max(0)
+/// Whether a claim held between two times, for at least half as long as any other of its fact. The first claim of all
+/// is taken to have held before, too.
+fn held_between(fact: &AskedFact, held: Period, first: Millis, last: Millis) -> bool {
+    let own = held.common_time(Period { start: first, end: last.saturating_add(1) });
+    if own == 0 {
+        return last < held.start && fact.first_from == Some(held.start);
+    }
+    fact.longest / 2 <= own
 }
 
 #[cfg(test)]
@@ -207,7 +281,7 @@ mod tests {
             period,
             kind: AskedKind::State,
         };
-        let question = ClaimQuestion::new(&snapshot.table, &snapshot.ledger, &asked, now);
+        let question = ClaimQuestion::new(&snapshot.ledger, &asked, now);
         let mut holding = Vec::new();
         for memory in 0..3 {
             let path = crate::hash::PathHash::of(&format!("facts/{memory}.md"));

@@ -6,9 +6,12 @@
 //! successor only if the successor answers the query, too: an old address may tell more about an old neighbour than the
 //! new one.
 
+use std::collections::{HashMap, HashSet};
+
 use super::prepared::Search;
 use super::ranking::{Positions, Ranking};
 use crate::claim::Currency;
+use crate::hash::FacetHash;
 use crate::ids::DocumentId;
 use crate::index::entry::NEVER;
 
@@ -47,10 +50,11 @@ impl Search<'_> {
         if outdated.is_empty() {
             return;
         }
+        let mut successors = HashSet::new();
         let mut new = Vec::new();
         for one in outdated.iter().filter(|one| one.reason == Reason::Replaced) {
             for successor in &one.successors {
-                if !ranking.is_candidate(*successor) && !new.contains(successor) {
+                if successors.insert(*successor) && !ranking.is_candidate(*successor) {
                     new.push(*successor);
                 }
             }
@@ -68,6 +72,7 @@ impl Search<'_> {
     /// Returns the best candidates that do not hold.
     fn outdated(&self, ranking: &Ranking<'_>) -> Vec<Outdated> {
         let mut outdated = Vec::new();
+        let mut holding = HashMap::new();
         for candidate in &ranking.candidates {
             if outdated.len() == OUTDATED_MAX {
                 break;
@@ -77,15 +82,20 @@ impl Search<'_> {
             if features.claim_holds + features.claim_outdated + features.superseded == 0.0 {
                 continue;
             }
-            if let Some(one) = self.outdated_candidate(candidate.document) {
+            if let Some(one) = self.outdated_candidate(candidate.document, &mut holding) {
                 outdated.push(one);
             }
         }
         outdated
     }
 
-    /// Returns a document with the allowed ones that hold in its place; `None` if it holds itself.
-    fn outdated_candidate(&self, id: DocumentId) -> Option<Outdated> {
+    /// Returns a document with the allowed ones that hold in its place; `None` if it holds itself. `holding` has the
+    /// documents that hold, by fact, as far as they were looked up.
+    fn outdated_candidate(
+        &self,
+        id: DocumentId,
+        holding: &mut HashMap<FacetHash, Vec<DocumentId>>,
+    ) -> Option<Outdated> {
         let table = &self.snapshot.table;
         let ledger = &self.snapshot.ledger;
         let allowed = self.allowed.as_ref();
@@ -93,7 +103,8 @@ impl Search<'_> {
         let mut successors = Vec::new();
         let mut reason = Reason::Replaced;
         for key in self.claims.outdated_keys(document) {
-            successors.extend(self.claims.holding(key, allowed));
+            let of_fact = holding.entry(key).or_insert_with(|| self.claims.holding(key, allowed));
+            successors.extend_from_slice(of_fact);
         }
         if successors.is_empty() && self.claims.asks_for_present() && !self.validity.holds(table, ledger, id) {
             for other in ledger.superseding(table, document) {

@@ -28,7 +28,7 @@ impl<'a> Search<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, query: &Query<'a>, threads: Threads) -> Result<Self> {
         let validity = ValidityFilter::new(query.now, query.as_of, query.currency);
         let allowed = allowed_documents(snapshot, query.filter, &validity, query.now);
-        let claims = ClaimQuestion::new(&snapshot.table, &snapshot.ledger, query.asked, validity.at);
+        let claims = ClaimQuestion::new(&snapshot.ledger, query.asked, validity.at);
         let times = NamedTimes::new(&snapshot.table, query.times, allowed.as_ref());
         // Times that no memory is near are ordinary words.
         let time_words = if times.is_some() { query.time_words } else { &[] };

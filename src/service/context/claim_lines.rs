@@ -81,10 +81,11 @@ impl ClaimQuestions {
         admitted: &HashSet<&str>,
     ) -> Result<Vec<SubjectClaim>, IndexError> {
         let mut claims = Vec::new();
+        let mut found = HashSet::new();
         for question in &self.questions {
             for claim in question.candidates(snapshot, self.time)? {
                 let is_wanted = question.names(&claim) || admitted.contains(claim.path.as_str());
-                if is_wanted && question.is_of_its_time(&claim) && !claims.contains(&claim) {
+                if is_wanted && question.is_of_its_time(&claim) && found.insert(claim.clone()) {
                     claims.push(claim);
                 }
             }
