@@ -13,6 +13,8 @@
 //! dashboard and of the metrics; three more are connections that reach no route. The well-behaved client requests its
 //! identity, retrieves, reads a memory and writes one, in turns.
 //!
+//! Five more rows are [requests that take much work](expensive), each repeated by 200 clients that read every response.
+//!
 //! At the start one client sends each request that reads something. If one is refused, nothing is measured, so that a
 //! new route must get a valid request here.
 
@@ -21,6 +23,7 @@
 
 #[allow(dead_code, reason = "other benches use more of it")]
 mod corpus;
+mod expensive;
 #[allow(dead_code, reason = "the floor is not measured")]
 mod loopback;
 #[allow(dead_code, reason = "the well-behaved client generates its own load")]
@@ -69,6 +72,9 @@ struct Options {
     /// Concurrent greedy clients
     #[arg(long, default_value_t = 1000)]
     clients: usize,
+    /// Measure only the requests that take much work
+    #[arg(long)]
+    expensive_only: bool,
     /// Passed by cargo
     #[arg(long, hide = true)]
     bench: bool,
@@ -157,6 +163,12 @@ fn main() -> io::Result<()> {
     let greedy = fill(&server, folder.path())?;
     let endpoints = endpoints(&greedy, &Addresses { api: server.address.clone(), dashboard, metrics });
     check_requests(&endpoints)?;
+    for request in expensive::requests(&mut Corpus::new(13)) {
+        let status = request.status(&server, &greedy.key)?;
+        if !(200..300).contains(&status) {
+            return Err(io::Error::other(format!("{}: {status}", request.name)));
+        }
+    }
     let mut client = PoliteClient::new(&server)?;
     // The first requests open the namespace and warm the caches.
     client.measure(|count| count >= ALONE / 4);
@@ -166,10 +178,26 @@ fn main() -> io::Result<()> {
     println!("| {} clients on | peak, MiB | p99 of the other account | to its p99 alone | refused |", options.clients);
     println!("| --- | --- | --- | --- | --- |");
     let (mut most_mib, mut most_ratio) = (0.0_f64, 0.0_f64);
-    for attack in attacks(&endpoints, &server.address) {
+    let attacks = if options.expensive_only { Vec::new() } else { attacks(&endpoints, &server.address) };
+    for attack in attacks {
         let Row { peak, p99, refused } = measure(&server, &mut client, &attack, options.clients);
         let ratio = p99 / alone_p99;
         println!("| {} | {peak:.0} | {p99:.2} ms | {ratio:.1} | {refused} |", attack.name);
+        most_mib = most_mib.max(peak);
+        most_ratio = most_ratio.max(ratio);
+    }
+    println!(
+        "\n| {} clients repeat | peak, MiB | p99 of the other account | to its p99 alone | refused |",
+        expensive::CLIENTS
+    );
+    println!("| --- | --- | --- | --- | --- |");
+    for request in expensive::requests(&mut Corpus::new(13)) {
+        server.reset_peak();
+        let deadline = Instant::now() + MEASURED;
+        let measured = request.repeat_while(&server, &greedy.key, || client.measure(|_| Instant::now() >= deadline));
+        let (peak, p99) = (server.peak_mib(), measured.times.at(0.99));
+        let ratio = p99 / alone_p99;
+        println!("| {} | {peak:.0} | {p99:.2} ms | {ratio:.1} | {} |", request.name, measured.refused);
         most_mib = most_mib.max(peak);
         most_ratio = most_ratio.max(ratio);
     }
@@ -262,6 +290,7 @@ fn fill(server: &Server, folder: &Path) -> io::Result<GreedyAccount> {
     let url = address["url"].as_str().unwrap_or_default();
     // The URL is `http://bench/v1/media/…`; the host is removed.
     let content = url.find("/v1/").map(|start| url[start..].to_owned()).unwrap_or_default();
+    expensive::fill(&mut client, &mut corpus)?;
     wait_until_settled(&mut client)?;
     let listed = value(client.send("GET", "/v1/namespaces", "")?);
     let head = listed["namespaces"][0]["head"].as_str().unwrap_or("none").to_owned();

@@ -118,6 +118,9 @@ pub enum Error {
         /// The failure.
         error: Box<Error>,
     },
+    /// The client has closed its connection, so that the work for its response ends.
+    #[error("the client has closed the connection")]
+    ClientLeft,
     /// The records differ from what was written. Only a backup can restore them.
     #[error("{0}")]
     Damaged(String),
@@ -189,6 +192,8 @@ impl Error {
             Self::Disk { .. } | Self::NotOwner(_) | Self::Elsewhere { .. } => ErrorCode::StorageUnavailable,
             Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged,
             Self::InNamespace { error, .. } => error.response_code(),
+            // Nobody reads the response.
+            Self::ClientLeft => ErrorCode::Internal,
             // The response to a missing signature has no code.
             Self::Unauthenticated | Self::Damaged(_) | Self::Internal(_) => ErrorCode::Internal,
         }
@@ -213,6 +218,7 @@ impl Error {
             Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged.as_str(),
             Self::InNamespace { error, .. } => error.code(),
             Self::Damaged(_) => "records_damaged",
+            Self::ClientLeft => "client_left",
             Self::Internal(_) => ErrorCode::Internal.as_str(),
         }
     }

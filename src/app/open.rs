@@ -23,6 +23,7 @@ use crate::service::intake::Intake;
 use crate::service::media::Media;
 use crate::service::namespaces::NamespaceDirectory;
 use crate::service::reads::Reads;
+use crate::service::search_threads::SearchThreads;
 use crate::service::shared_parts::SharedParts;
 use crate::service::skills::Skills;
 
@@ -162,7 +163,7 @@ fn open_reads(config: &Config, shared: &SharedParts) -> anyhow::Result<Reads> {
         Arc::clone(&shared.namespaces),
         Arc::clone(&shared.models),
         Arc::clone(&shared.metrics),
-        Arc::new(searchers),
+        SearchThreads::new(searchers),
         shared.clock.clone(),
     ))
 }

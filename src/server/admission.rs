@@ -77,7 +77,7 @@ impl Admission {
         let running_retrievals = if reads.may_wait_for_network() {
             retrievals
         } else {
-            reads.searchers().current_num_threads() * RETRIEVALS_PER_THREAD
+            reads.searchers().pool().current_num_threads() * RETRIEVALS_PER_THREAD
         };
         Self {
             retrievals: SlotPool::divided(ownership, retrievals, (retrievals / 2).max(2), running_retrievals),

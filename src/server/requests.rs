@@ -36,6 +36,7 @@ use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::metrics::Metrics;
 use crate::metrics::day::events::AnsweredRequest;
+use crate::service::search_threads::{ClientPresence, Search};
 use crate::telemetry;
 
 /// The header with the id of a request: in the response, and in the request if the client chose the id.
@@ -433,12 +434,17 @@ impl RequestHandler {
     /// Runs a handler on the retrieval threads. A panic becomes an internal error.
     async fn search(&self, route: &'static Route, slot: Arc<RetrievalSlot>, call: HandlerCall) -> Result<Reply> {
         let (sender, receiver) = oneshot::channel();
-        let search = Search { route, call, slot, span: Span::current(), sender };
-        if self.app.reads.may_wait_for_network() {
+        let client: Arc<ClientPresence> = Arc::default();
+        let _waiting = client.guard();
+        let account = call.account();
+        let search = RouteSearch { route, call, slot, span: Span::current(), client: Arc::clone(&client), sender };
+        match account {
             // A handler that waits for the network must not occupy a retrieval thread.
-            tokio::task::spawn_blocking(move || search.run());
-        } else {
-            self.app.reads.searchers().spawn(move || search.run());
+            Some(account) if !self.app.reads.may_wait_for_network() => {
+                let work = Box::new(move || search.run());
+                self.app.reads.searchers().spawn(Search { account, client, work });
+            }
+            Some(_) | None => drop(tokio::task::spawn_blocking(move || search.run())),
         }
         match receiver.await {
             Ok(Some(result)) => result,
@@ -470,6 +476,14 @@ impl RequestHandler {
 }
 
 impl HandlerCall {
+    /// Returns the account that asks; `None` on a route without a credential.
+    fn account(&self) -> Option<AccountId> {
+        match self {
+            Self::Guarded { request, .. } => Some(request.account().clone()),
+            Self::Open { .. } => None,
+        }
+    }
+
     /// Runs the handler. Warnings are added to its reply here, before the memory of the reply is taken.
     fn run(self, route: &Route) -> Result<Reply> {
         match self {
@@ -486,18 +500,23 @@ impl HandlerCall {
 }
 
 /// A retrieval on its way to a thread.
-struct Search {
+struct RouteSearch {
     route: &'static Route,
     call: HandlerCall,
     slot: Arc<RetrievalSlot>,
     span: Span,
+    client: Arc<ClientPresence>,
     /// Receives the result, or none after a panic.
     sender: oneshot::Sender<Option<Result<Reply>>>,
 }
 
-impl Search {
+impl RouteSearch {
     fn run(self) {
-        let Self { route, call, slot, span, sender } = self;
+        let Self { route, call, slot, span, client, sender } = self;
+        if client.has_left() {
+            slot.release();
+            return;
+        }
         let work = std::panic::AssertUnwindSafe(|| span.in_scope(|| call.run(route)));
         let caught = std::panic::catch_unwind(work);
         // The thread gives the slot back, not the client: a client that leaves does not admit another request.

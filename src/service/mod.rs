@@ -44,6 +44,7 @@ pub mod push;
 pub mod reads;
 pub mod retrieval;
 pub mod running_time;
+pub mod search_threads;
 pub(crate) mod shared_parts;
 pub mod skills;
 mod smallest_keys;

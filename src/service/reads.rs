@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use cuebase_storage::Store;
 
 use super::peers::Peers;
+use super::search_threads::SearchThreads;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::model::Models;
@@ -20,7 +21,7 @@ pub struct Reads {
     pub(super) models: Arc<Models>,
     pub(super) metrics: Arc<Metrics>,
     /// Threads of searches, one per core.
-    pub(super) searchers: Arc<rayon::ThreadPool>,
+    pub(super) searchers: Arc<SearchThreads>,
     pub(super) clock: Clock,
     /// Answers that wait for the chat model.
     pub(super) waiting_answers: AtomicUsize,
@@ -35,7 +36,7 @@ impl Reads {
         namespaces: Arc<Namespaces>,
         models: Arc<Models>,
         metrics: Arc<Metrics>,
-        searchers: Arc<rayon::ThreadPool>,
+        searchers: Arc<SearchThreads>,
         clock: Clock,
     ) -> Self {
         let (waiting_answers, peers) = (AtomicUsize::new(0), Peers::default());
@@ -58,7 +59,7 @@ impl Reads {
     }
 
     /// Returns the threads of searches.
-    pub(crate) fn searchers(&self) -> &rayon::ThreadPool {
+    pub(crate) fn searchers(&self) -> &Arc<SearchThreads> {
         &self.searchers
     }
 }

@@ -13,6 +13,7 @@ use super::passage::{self, QuotedPassage};
 use super::question::{MatchedTerms, QuestionTerms};
 use super::table::{self, MarkdownTable};
 use crate::service::retrieval::FoundMemory;
+use crate::service::search_threads::{ClientLeft, pause};
 use crate::text::sentences::sentences;
 use crate::text::steps::Steps;
 
@@ -71,14 +72,19 @@ struct OpenHeading<'q> {
 }
 
 /// Answers from hits, the best first; `None` when they hold no answer. `terms` are the question's content words.
-pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Option<ExtractiveAnswer> {
+///
+/// # Errors
+///
+/// If the client has left.
+pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<ExtractiveAnswer>, ClientLeft> {
     let question = QuestionTerms::of(terms);
     let mut candidates = Vec::new();
     for hit in hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_QUOTED) {
+        pause()?;
         add_candidates(&mut candidates, hit, &question);
     }
     candidates.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let best = candidates.first()?.value;
+    let Some(best) = candidates.first().map(|candidate| candidate.value) else { return Ok(None) };
     candidates.retain(|candidate| candidate.value >= best * SHARE_OF_BEST);
     candidates.truncate(PASSAGES_MAX);
 
@@ -100,7 +106,7 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Option<Extractiv
         }
         chosen.push(ChosenPassage { hit, start, is_block, text: passage.text });
     }
-    Some(ExtractiveAnswer { answer: join(chosen), citations })
+    Ok(Some(ExtractiveAnswer { answer: join(chosen), citations }))
 }
 
 /// Joins passages in reading order: memory by memory, the memory with the best passage first.
@@ -314,7 +320,7 @@ mod tests {
     }
 
     fn answer_to(question: &str, hits: &[FoundMemory]) -> ExtractiveAnswer {
-        let extract = answer(hits, &content_terms(question)).expect("an answer");
+        let extract = answer(hits, &content_terms(question)).expect("the client waits").expect("an answer");
         for citation in &extract.citations {
             let cited = hits.iter().find(|hit| hit.memory.path == citation.path).expect("a hit");
             assert!(cited.memory.content.contains(&citation.quote), "{citation:?}");
@@ -369,7 +375,9 @@ mod tests {
         for (hit, name) in hits.iter_mut().zip(["a", "b"]) {
             hit.namespace = NamespaceName::new(name);
         }
-        let extract = answer(&hits, &content_terms("Which cone does the kiln reach?")).expect("an answer");
+        let extract = answer(&hits, &content_terms("Which cone does the kiln reach?"))
+            .expect("the client waits")
+            .expect("an answer");
         assert_eq!(extract.answer, "The kiln is old. The kiln reaches cone ten. The kiln reaches cone six.");
         for citation in &extract.citations {
             let expected = if citation.quote.contains("six") { "b" } else { "a" };

@@ -75,7 +75,7 @@ impl Reads {
         let text = match self.ask_model(question, &findings.hits) {
             ModelOutcome::Answered(text) => Some(text),
             ModelOutcome::NoAnswer => None,
-            ModelOutcome::Unavailable => extractive_answer(&findings.hits, &findings.terms),
+            ModelOutcome::Unavailable => extractive_answer(&findings.hits, &findings.terms)?,
         };
         let Some(text) = text else {
             return Err(Error::not_found(ErrorCode::NoAnswer, "the memories hold no answer to this question"));
@@ -107,7 +107,7 @@ impl Reads {
 }
 
 /// Returns an answer made of quotes; `None` when the hits hold no answer.
-fn extractive_answer(hits: &[FoundMemory], terms: &[String]) -> Option<AnswerText> {
-    let ExtractiveAnswer { answer, citations } = extractive::answer(hits, terms)?;
-    Some(AnswerText { answer, citations, model: EXTRACTIVE.to_owned() })
+fn extractive_answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<AnswerText>> {
+    let Some(ExtractiveAnswer { answer, citations }) = extractive::answer(hits, terms)? else { return Ok(None) };
+    Ok(Some(AnswerText { answer, citations, model: EXTRACTIVE.to_owned() }))
 }

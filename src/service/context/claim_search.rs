@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::service::peers::PeerTopic;
 use crate::service::reads::Reads;
 use crate::service::retrieval::{NamespaceSearch, RemoteNamespace, RetrievalRequest, SearchPlace, SearchResult};
+use crate::service::search_threads::pause;
 
 /// A search for the claims that a query asks for, in one namespace of another node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +40,7 @@ pub(super) fn claim_entries(
 ) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for (name, place) in found.places() {
+        pause()?;
         let mut admitted = HashSet::new();
         for hit in &found.hits {
             if hit.namespace.as_ref() == name {

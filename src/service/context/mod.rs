@@ -24,6 +24,7 @@ use self::passage::Passages;
 pub use self::response::{ContextCitation, ContextRequest, ContextResponse};
 use super::reads::Reads;
 use super::retrieval::{FoundMemory, RetrievalRequest};
+use super::search_threads::pause;
 use crate::error::{Error, Result};
 use crate::model::StaticTable;
 
@@ -58,8 +59,10 @@ impl Reads {
         let mut entries = claim_entries(&found, &questions, &remote)?;
         let passages = Passages { terms: &found.terms, zone: retrieval.zone.as_ref(), words_max: max_tokens / 4 };
         for hit in &found.hits {
+            pause()?;
             entries.push(passages.entry(hit));
         }
+        pause()?;
         let LaidOut { text, tokens, citations } = lay_out(entries, *max_tokens, table);
         let names: Vec<&str> = namespaces.iter().map(NamespaceName::as_str).collect();
         Ok(ContextResponse { text, tokens, citations, namespace: names.join(",") })

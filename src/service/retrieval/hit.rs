@@ -17,6 +17,7 @@ use crate::memory::time::format_ms;
 use crate::memory::values::Name;
 use crate::memory::values::StoredMetadata;
 use crate::namespace::heads::commit_at;
+use crate::service::search_threads::pause;
 
 /// A memory as the API returns it.
 ///
@@ -270,6 +271,7 @@ impl SearchResult {
         let mut all_histories = all_histories.into_iter();
         let mut views = Vec::with_capacity(self.hits.len());
         for hit in self.hits {
+            pause()?;
             views.push(HitView::of_hit(hit, &self.terms, all_histories.next()));
         }
         Ok(views)

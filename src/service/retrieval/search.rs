@@ -21,6 +21,7 @@ use crate::model::Deadline;
 use crate::namespace::registry::Lease;
 use crate::relevance::{Admission, asking_part};
 use crate::service::reads::Reads;
+use crate::service::search_threads::pause;
 
 /// A request while it is answered from its namespaces, one after the other.
 pub(super) struct RequestSearch<'a> {
@@ -112,6 +113,7 @@ impl Reads {
 
     /// Searches an open namespace for a text: the query of the request, or a part of it.
     pub(super) fn search_text(&self, lease: &Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<TextResults> {
+        pause()?;
         let vocabulary = lease.vocabulary();
         let mentions = vocabulary.mentions(text);
         let synonyms = vocabulary.synonyms(text, &mentions);
@@ -164,7 +166,8 @@ impl Reads {
 
     /// Runs work on the search threads, directly if the caller is one of them.
     pub(super) fn on_searchers<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        if self.searchers.current_thread_index().is_some() { work() } else { self.searchers.install(work) }
+        let pool = self.searchers.pool();
+        if pool.current_thread_index().is_some() { work() } else { pool.install(work) }
     }
 }
 
