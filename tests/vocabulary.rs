@@ -80,3 +80,48 @@ fn the_lookup_follows_a_push_and_survives_a_restart() {
     assert_eq!((term(&server, "bh"), term(&server, "slo")), (json!("By Hand"), json!("SLO")));
     assert_eq!(server.retrieve("default", "q=bh").body["defined"][0]["definition"], "Pushed.");
 }
+
+#[test]
+fn terms_that_begin_with_the_same_words_are_told_apart() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let mut terms = Vec::new();
+    for number in 0..200 {
+        let aliases: Vec<String> = (0..20).map(|alias| format!("boat {number} porto {alias}")).collect();
+        terms.push(json!({"term": format!("boat {number} porto"), "aliases": aliases}));
+    }
+    teach(&server, &json!(terms));
+    server.settle("default");
+    let defined = |query: &str| {
+        let answer = server.retrieve("default", &format!("q={query}"));
+        answer.body["defined"][0]["term"].clone()
+    };
+    wait_for("queries to know the terms", || defined("boat+199+porto") == "boat 199 porto");
+    assert_eq!(defined("is+BOAT+17++porto+3+here"), "boat 17 porto");
+    assert_eq!(defined("is+boat+17+porto+99+here"), "boat 17 porto");
+    assert_eq!(defined("is+boat+200+porto+here"), Value::Null);
+}
+
+#[test]
+fn names_that_differ_only_in_accents_are_terms_of_their_own() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let drafts = |definition: &str| {
+        let names = ["resume", "r\u{e9}sum\u{e9}", "RESUME"];
+        json!(names.map(|name| json!({"term": name, "aliases": ["cv"], "definition": definition})))
+    };
+    let paths = || -> Vec<(String, String)> {
+        let answer = server.get("/v1/vocab");
+        let terms = answer.body["terms"].as_array().cloned().unwrap_or_default();
+        let text = |term: &Value, field: &str| term[field].as_str().expect("a text").to_owned();
+        terms.iter().map(|term| (text(term, "path"), text(term, "term"))).collect()
+    };
+    teach(&server, &drafts("first"));
+    wait_for("both terms", || paths().len() == 2);
+    let expected = [("vocab/resume.md", "RESUME"), ("vocab/resume-2.md", "r\u{e9}sum\u{e9}")];
+    assert_eq!(paths(), expected.map(|(path, term)| (path.to_owned(), term.to_owned())));
+    // Known terms keep their paths.
+    teach(&server, &drafts("second"));
+    server.settle("default");
+    assert_eq!(paths(), expected.map(|(path, term)| (path.to_owned(), term.to_owned())));
+}

@@ -36,6 +36,7 @@ mod profile;
 mod query;
 mod ranking;
 mod search;
+mod surface_forms;
 mod text;
 mod threads;
 mod time;

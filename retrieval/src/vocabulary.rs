@@ -4,12 +4,16 @@
 //! forms match at the same position, the longest counts. Word boundaries are Unicode's (UAX #29), so a form may contain
 //! punctuation (`C++`), and scripts without spaces work too.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::surface_forms::SurfaceForms;
 use crate::text::fold;
+
+/// Most bytes of surface forms that are read for the synonyms of one query. Without this limit, a query that mentions a
+/// term again and again would cost the product of its mentions and the term's aliases.
+const SYNONYM_BYTES_MAX: usize = 64 << 10;
 
 /// A term and its definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub struct Term {
 pub struct Mention {
     /// The byte range of the text.
     pub range: Range<usize>,
-    /// The numbers of the terms with this surface form, ascending; several terms may share a form.
+    /// The numbers of the terms with this surface form, ascending; up to 32 terms may share a form.
     pub terms: Vec<usize>,
 }
 
@@ -44,36 +48,17 @@ pub struct Synonyms {
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     terms: Vec<Term>,
-    /// The forms by their first segment, those with the most segments first.
-    forms: HashMap<String, Vec<SurfaceForm>>,
-}
-
-#[derive(Debug)]
-struct SurfaceForm {
-    /// The folded segments.
-    segments: Vec<String>,
-    /// The numbers of the terms with this form, ascending.
-    terms: Vec<usize>,
+    forms: SurfaceForms,
 }
 
 impl Vocabulary {
-    /// Creates a vocabulary.
+    /// Creates a vocabulary. The time is linear in the length of all forms.
     pub fn new(terms: Vec<Term>) -> Self {
-        let mut forms: HashMap<String, Vec<SurfaceForm>> = HashMap::new();
+        let mut forms = SurfaceForms::default();
         for (number, term) in terms.iter().enumerate() {
             for surface in std::iter::once(&term.term).chain(&term.aliases) {
-                let segments: Vec<String> = segments(surface).into_iter().map(|(_, text)| text).collect();
-                let Some(first) = segments.first() else { continue };
-                let same_first = forms.entry(first.clone()).or_default();
-                match same_first.iter_mut().find(|form| form.segments == segments) {
-                    Some(form) if form.terms.last() == Some(&number) => {}
-                    Some(form) => form.terms.push(number),
-                    None => same_first.push(SurfaceForm { segments, terms: vec![number] }),
-                }
+                forms.add(segments(surface).into_iter().map(|(_, text)| text).collect(), number);
             }
-        }
-        for same_first in forms.values_mut() {
-            same_first.sort_by_key(|form| std::cmp::Reverse(form.segments.len()));
         }
         Self { terms, forms }
     }
@@ -88,57 +73,60 @@ impl Vocabulary {
         self.terms.is_empty()
     }
 
-    /// Returns the mentions of terms in a text, ascending and disjoint.
+    /// Returns the mentions of terms in a text, ascending and disjoint. The time is linear in the length of the text,
+    /// however many forms begin with the same words.
     pub fn mentions(&self, text: &str) -> Vec<Mention> {
         if self.forms.is_empty() {
             return Vec::new();
         }
         let segments = segments(text);
+        let numbers: Vec<Option<usize>> = segments.iter().map(|(_, text)| self.forms.number(text)).collect();
         let mut mentions = Vec::new();
-        let mut rest = segments.as_slice();
-        while let [(first, _), after_first @ ..] = rest {
-            let Some(form) = self.longest_form(rest) else {
-                rest = after_first;
+        let mut first = 0;
+        while first < segments.len() {
+            let Some(form) = self.forms.longest(&numbers[first..]) else {
+                first += 1;
                 continue;
             };
-            let (mentioned, after) = rest.split_at(form.segments.len());
-            let end = mentioned.last().map_or(first.end, |(last, _)| last.end);
-            mentions.push(Mention { range: first.start..end, terms: form.terms.clone() });
-            rest = after;
+            let end = first + form.segments;
+            let (first_range, last_range) = (&segments[first].0, &segments[end - 1].0);
+            mentions.push(Mention { range: first_range.start..last_range.end, terms: form.terms.to_vec() });
+            first = end;
         }
         mentions
     }
 
-    /// Returns the longest form with which these segments begin.
-    fn longest_form(&self, segments: &[Segment]) -> Option<&SurfaceForm> {
-        let (_, first) = segments.first()?;
-        self.forms.get(first)?.iter().find(|form| form.begins(segments))
-    }
-
-    /// Returns the other surface forms of mentioned terms, for [`Query::synonyms`](crate::Query::synonyms).
+    /// Returns the other surface forms of mentioned terms, for [`Query::synonyms`](crate::Query::synonyms). Stops at
+    /// 64 KiB of forms: later mentions have no synonyms then.
     pub fn synonyms(&self, text: &str, mentions: &[Mention]) -> Vec<Synonyms> {
         let mut all = Vec::new();
+        let mut bytes = 0;
         for mention in mentions {
             let written = surface_key(&text[mention.range.clone()]);
             let mut forms = Vec::new();
-            for number in &mention.terms {
-                let Some(term) = self.term(*number) else { continue };
-                let surfaces = std::iter::once(&term.term).chain(&term.aliases);
-                forms.extend(surfaces.filter(|form| surface_key(form) != written).cloned());
+            for form in self.forms_of(mention) {
+                bytes += form.len();
+                if bytes > SYNONYM_BYTES_MAX {
+                    break;
+                }
+                if surface_key(form) != written {
+                    forms.push(form.clone());
+                }
             }
             if !forms.is_empty() {
                 all.push(Synonyms { range: mention.range.clone(), forms });
             }
+            if bytes > SYNONYM_BYTES_MAX {
+                break;
+            }
         }
         all
     }
-}
 
-impl SurfaceForm {
-    /// Whether these segments begin with the form.
-    fn begins(&self, segments: &[Segment]) -> bool {
-        let Some(start) = segments.get(..self.segments.len()) else { return false };
-        start.iter().map(|(_, text)| text).eq(&self.segments)
+    /// Returns all surface forms of the terms of a mention.
+    fn forms_of(&self, mention: &Mention) -> impl Iterator<Item = &String> {
+        let terms = mention.terms.iter().filter_map(move |number| self.term(*number));
+        terms.flat_map(|term| std::iter::once(&term.term).chain(&term.aliases))
     }
 }
 
@@ -177,6 +165,7 @@ fn segments(text: &str) -> Vec<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::surface_forms::{TERMS_PER_FORM_MAX, lookups};
     use proptest::prelude::*;
 
     fn term(term: &str, aliases: &[&str]) -> Term {
@@ -208,6 +197,63 @@ mod tests {
         for none in ["kubernetesque", "mykube", "k8sx", "", "  "] {
             assert!(mentioned(&vocabulary, none).is_empty(), "{none}");
         }
+    }
+
+    /// Returns a vocabulary whose terms and aliases all begin with the same words.
+    fn same_beginning(terms: usize) -> Vocabulary {
+        let mut all = Vec::new();
+        for number in 0..terms {
+            let aliases: Vec<String> = (0..20).map(|alias| format!("boat {number} porto {alias}")).collect();
+            all.push(Term { term: format!("boat {number} porto"), aliases, ..Term::default() });
+        }
+        Vocabulary::new(all)
+    }
+
+    #[test]
+    fn doubling_a_vocabulary_with_equal_first_words_doubles_the_lookups_of_its_creation() {
+        lookups::take();
+        let _ = same_beginning(200);
+        let once = lookups::take();
+        let _ = same_beginning(400);
+        let twice = lookups::take();
+        assert!(once >= 200 * 21, "{once} lookups");
+        assert_eq!(twice, 2 * once);
+    }
+
+    #[test]
+    fn the_lookups_of_a_query_do_not_grow_with_the_vocabulary() {
+        let text = "is boat 7 porto 3 near boat 150 porto or boat 9999 or boat porto?";
+        let mut counts = Vec::new();
+        for terms in [200, 400, 800] {
+            let vocabulary = same_beginning(terms);
+            lookups::take();
+            let found = mentioned(&vocabulary, text);
+            counts.push(lookups::take());
+            assert_eq!(found, [("boat 7 porto 3".to_owned(), vec![7]), ("boat 150 porto".to_owned(), vec![150])]);
+        }
+        assert_eq!(counts[0], counts[1]);
+        assert_eq!(counts[1], counts[2]);
+        // One lookup per segment for its number, and a walk of a few segments from each.
+        assert!(counts[0] <= 8 * segments(text).len(), "{counts:?}");
+    }
+
+    #[test]
+    fn a_query_that_repeats_a_form_of_many_terms_has_limited_synonyms() {
+        let aliases: Vec<String> = (0..100).map(|alias| format!("alias {alias} {}", "x".repeat(100))).collect();
+        let mut terms = vec![Term { term: "k8s".into(), aliases: vec!["kube".into()], ..Term::default() }];
+        for number in 0..1000 {
+            let aliases = std::iter::once("boat".to_owned()).chain(aliases.iter().cloned()).collect();
+            terms.push(Term { term: format!("vessel {number}"), aliases, ..Term::default() });
+        }
+        let vocabulary = Vocabulary::new(terms);
+        let text = format!("k8s {}", "boat ".repeat(1600));
+        let mentions = vocabulary.mentions(&text);
+        assert_eq!(mentions.len(), 1601);
+        assert!(mentions.iter().all(|mention| mention.terms.len() <= TERMS_PER_FORM_MAX));
+        let synonyms = vocabulary.synonyms(&text, &mentions);
+        assert_eq!(synonyms[0].forms, ["kube"]);
+        let bytes: usize = synonyms.iter().flat_map(|part| &part.forms).map(String::len).sum();
+        assert!((SYNONYM_BYTES_MAX / 2..=SYNONYM_BYTES_MAX).contains(&bytes), "{bytes} bytes");
     }
 
     #[test]

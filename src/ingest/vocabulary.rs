@@ -1,11 +1,10 @@
 //! The plans that write and remove terms in `vocab/<slug>.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cuebase_retrieval::surface_key;
 use cuebase_storage::memory_file::TermFile;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
-use cuebase_storage::records::TermRecord;
 
 use crate::error::Result;
 use crate::memory::file_names::{free_name, slug};
@@ -16,8 +15,14 @@ use crate::sha256::sha256;
 /// Plans the files of terms. A known term keeps its path, and a new one gets a free path.
 pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan> {
     let mut files: BTreeMap<String, TermFile> = BTreeMap::new();
+    let mut known = KnownTerms::default();
     for draft in terms {
-        let path = path_of(context, &files, draft)?;
+        let path = match known.path_of(context, &draft.term)? {
+            Some(path) => path,
+            None => free_path(context, &files, draft)?,
+        };
+        // A later draft of the same term replaces this one.
+        known.paths.insert(identity(&draft.term), path.clone());
         let other = match context.term_file(&path)? {
             Some(file) => file.other,
             None => Default::default(),
@@ -30,16 +35,8 @@ pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan>
     Ok(Plan::new(subject, files))
 }
 
-/// Returns the path of a term: that of an earlier draft of the same term, that of a known term, or a free one.
-fn path_of(context: &mut PlanContext<'_>, files: &BTreeMap<String, TermFile>, draft: &TermDraft) -> Result<String> {
-    for (path, file) in files {
-        if identity(&file.term) == identity(&draft.term) {
-            return Ok(path.clone());
-        }
-    }
-    if let Some(record) = known(context, &draft.term)? {
-        return Ok(record.path);
-    }
+/// Returns a free path for a new term.
+fn free_path(context: &mut PlanContext<'_>, files: &BTreeMap<String, TermFile>, draft: &TermDraft) -> Result<String> {
     let stem = slug(&draft.term, &format!("term-{:08x}", short_hash(&draft.term)));
     let name = free_name(&stem, |name: &str| -> Result<bool> {
         let path = format!("{VOCABULARY_FOLDER}/{name}");
@@ -50,12 +47,13 @@ fn path_of(context: &mut PlanContext<'_>, files: &BTreeMap<String, TermFile>, dr
 
 /// Plans the removal of terms by their canonical forms. Unknown terms are skipped.
 pub fn forget(context: &mut PlanContext<'_>, terms: &[String]) -> Result<Plan> {
+    let mut known = KnownTerms::default();
     let mut paths = Vec::new();
     for term in terms {
-        if let Some(record) = known(context, term)?
-            && context.contains(&record.path)?
+        if let Some(path) = known.path_of(context, term)?
+            && context.contains(&path)?
         {
-            paths.push(record.path);
+            paths.push(path);
         }
     }
     paths.sort();
@@ -64,9 +62,31 @@ pub fn forget(context: &mut PlanContext<'_>, terms: &[String]) -> Result<Plan> {
     Ok(Plan::new(subject, paths.into_iter().map(PlannedFile::removal).collect()))
 }
 
-fn known(context: &PlanContext<'_>, term: &str) -> Result<Option<TermRecord>> {
-    let candidates = context.terms_by_form(&surface_key(term))?;
-    Ok(candidates.into_iter().find(|record| identity(&record.term) == identity(term)))
+/// The paths of the terms that a plan names. The terms with a surface form are read once for a plan, however many of
+/// its terms have that form.
+#[derive(Default)]
+struct KnownTerms {
+    /// Paths by the [`identity`] of their term.
+    paths: HashMap<String, String>,
+    /// The surface keys whose terms were read.
+    read: HashSet<String>,
+}
+
+impl KnownTerms {
+    /// Returns the path of a term.
+    fn path_of(&mut self, context: &PlanContext<'_>, term: &str) -> Result<Option<String>> {
+        let key = surface_key(term);
+        if !self.read.contains(&key) {
+            for record in context.terms_by_form(&key)? {
+                // A term that has the form as an alias is read by its canonical form.
+                if surface_key(&record.term) == key {
+                    self.paths.entry(identity(&record.term)).or_insert(record.path);
+                }
+            }
+            self.read.insert(key);
+        }
+        Ok(self.paths.get(&identity(term)).cloned())
+    }
 }
 
 /// Returns a hash for the file name of a term without a letter that file names allow. Any fixed hash would do.

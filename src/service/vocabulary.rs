@@ -24,7 +24,7 @@ impl Reads {
             let like = like.to_lowercase();
             terms.retain(|record| record.term.to_lowercase().contains(&like));
         }
-        terms.sort_by(|a, b| (a.term.to_lowercase(), &a.path).cmp(&(b.term.to_lowercase(), &b.path)));
+        terms.sort_by_cached_key(|record| (record.term.to_lowercase(), record.path.clone()));
         terms.truncate(limit);
         Ok(terms)
     }
