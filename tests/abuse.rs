@@ -145,6 +145,49 @@ fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
 }
 
 #[test]
+fn a_refusal_without_the_body_announces_that_the_connection_closes() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let page = dashboard_url(&data);
+    let (key, wrong) = (Some(server.key.as_str()), Some("svc_live_wrong"));
+    for (address, method, path, key, status) in [
+        (&server.url, "POST", "/v1/memories", None, 401),
+        (&server.url, "POST", "/v1/memories", wrong, 403),
+        (&server.url, "DELETE", "/v1/keys/x", key, 403),
+        (&server.url, "POST", "/v1/nothing", key, 404),
+        (&server.url, "PUT", "/v1/memories", key, 404),
+        (&server.url, "POST", "/v1/memories?user_id=ann", key, 400),
+        (&server.url, "POST", "/v1/mcp", wrong, 403),
+        (&server.url, "POST", "/v1/git/default/git-receive-pack", None, 401),
+        (&server.url, "POST", "/v1/git/default/git-receive-pack", key, 403),
+        (&page, "POST", "/markdown", None, 401),
+        (&page, "POST", "/features", None, 404),
+    ] {
+        // Of a body of a megabyte, the client has sent the first bytes.
+        let further = "content-length: 1048576\r\n";
+        let mut stream = send(address, (request_head(method, path, key, further) + "{}").as_bytes());
+        let answer = read_head(&mut stream);
+        assert!(answer.starts_with(&format!("http/1.1 {status}")), "{method} {path}: {answer}");
+        assert!(answer.contains("connection: close"), "{method} {path}: {answer}");
+    }
+}
+
+#[test]
+fn a_connection_is_kept_after_a_refusal_with_a_small_body() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let refused = request_head("POST", "/v1/memories", None, "content-length: 40000\r\n") + &"a".repeat(40_000);
+    let last = request_head("GET", "/health", None, "connection: close\r\n");
+    let mut stream = connect(&server.url);
+    stream.write_all(refused.as_bytes()).expect("sends");
+    let answer = read_head(&mut stream);
+    assert!(answer.starts_with("http/1.1 401") && !answer.contains("connection: close"), "{answer}");
+    stream.write_all(last.as_bytes()).expect("sends");
+    let answers = String::from_utf8_lossy(&read_to_close(&mut stream)).to_ascii_lowercase();
+    assert!(answers.contains("http/1.1 200"), "{answers}");
+}
+
+#[test]
 fn a_chunked_body_is_refused_once_it_is_too_large() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -7,13 +7,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::Incoming;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::activity::{Activity, WaitingConnections};
+use super::client_body::with_client_body;
 use super::endpoint::Endpoint;
+use super::response_body::ResponseBody;
 use super::timed_stream::TimedStream;
 use crate::config::ServerSettings;
 
@@ -85,7 +89,7 @@ impl Connections {
         let activity = Activity::new(Arc::clone(&self.waiting));
         let shared = Arc::clone(&activity);
         let service = hyper::service::service_fn(move |request| {
-            let response = endpoint.clone().respond(request, Arc::clone(&shared));
+            let response = respond(endpoint.clone(), request, Arc::clone(&shared));
             async move { Ok::<_, Infallible>(response.await) }
         });
         let connection = hyper::server::conn::http1::Builder::new()
@@ -106,4 +110,12 @@ impl Connections {
         });
         activity.runs_as(task.abort_handle());
     }
+}
+
+/// Responds to one request. A body that was not read is read now if it is small; otherwise the connection closes.
+async fn respond(endpoint: Endpoint, request: Request<Incoming>, activity: Arc<Activity>) -> Response<ResponseBody> {
+    let (request, unread) = with_client_body(request);
+    let mut response = endpoint.respond(request, activity).await;
+    unread.finish(&mut response).await;
+    response
 }

@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::body::Incoming;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -21,6 +20,7 @@ use serde_json::json;
 
 use super::activity::Activity;
 use super::admission::RunPermit;
+use super::client_body::ClientBody;
 use super::git;
 use super::mcp;
 use super::reply_memory::HeldReply;
@@ -55,7 +55,7 @@ const API_PREFIXES: [&str; 2] = ["/v1", "/health"];
 /// Responds to one request.
 pub(super) async fn respond(
     handler: Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     if git::matches(&request) {
@@ -91,7 +91,7 @@ fn is_api_path(path: &str) -> bool {
 /// Answers a request to the routes of this listener. Only `/markdown` requires a credential.
 async fn answer(
     handler: &Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: &Arc<Activity>,
 ) -> Result<HeldReply, Reply> {
     let (head, body) = request.into_parts();

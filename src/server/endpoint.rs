@@ -4,13 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use anyhow::Context;
-use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response};
 use tower::{Layer, ServiceExt};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::activity::Activity;
+use super::client_body::ClientBody;
 use super::pets::PetsEndpoint;
 use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     /// Responds to one request.
-    pub(super) async fn respond(self, request: Request<Incoming>, activity: Arc<Activity>) -> Response<ResponseBody> {
+    pub(super) async fn respond(self, request: Request<ClientBody>, activity: Arc<Activity>) -> Response<ResponseBody> {
         match self {
             // Browsers do not speak git, so it needs no CORS headers.
             Self::Api { handler, .. } if git::matches(&request) => git::respond(handler, request, activity).await,
@@ -71,7 +71,7 @@ impl Endpoint {
 async fn respond_with_cors(
     handler: Arc<RequestHandler>,
     cors: &CorsLayer,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let inner = tower::service_fn(move |request| respond(Arc::clone(&handler), request, Arc::clone(&activity)));
@@ -83,7 +83,7 @@ async fn respond_with_cors(
 
 async fn respond(
     handler: Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Infallible> {
     if mcp::matches(&request) {

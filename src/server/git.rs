@@ -11,7 +11,6 @@ use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{AccountId, NamespaceKey, NamespaceName};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
-use hyper::body::Incoming;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
 };
@@ -23,6 +22,7 @@ use super::activity::{Activity, Working};
 use super::at_owner::{OWNER_PAUSE, OWNER_WAIT};
 use super::chunk_writer::{CHUNKS_AHEAD, ChunkWriter, Turns};
 use super::chunks::chunk_channel;
+use super::client_body::ClientBody;
 use super::forwarding::{self, ForwardError, ForwardedCaller, ForwardedRequest, misdirected, owner_unreachable};
 use super::reply_memory::small_response;
 use super::requests::{Arrival, REQUEST_ID, RequestHandler, authorize, request_id};
@@ -101,14 +101,14 @@ fn find(method: &Method, path: &str, query: Option<&str>) -> Option<GitTarget> {
 }
 
 /// Returns whether a request is for git.
-pub(super) fn matches(request: &Request<Incoming>) -> bool {
+pub(super) fn matches(request: &Request<ClientBody>) -> bool {
     request.uri().path().starts_with(PREFIX)
 }
 
 /// Responds to one request and counts it.
 pub(super) async fn respond(
     handler: Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let started = Instant::now();
@@ -147,7 +147,7 @@ fn as_text(refusal: Reply) -> Reply {
 /// Answers one request; an error is the reply that refuses it.
 async fn answer(
     handler: &Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     target: Option<GitTarget>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {

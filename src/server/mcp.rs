@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::activity::Activity;
+use super::client_body::ClientBody;
 use super::reply_memory::small_response;
 use super::requests::{REQUEST_ID, RequestHandler, authorize_counted, request_id};
 use super::response_body::ResponseBody;
@@ -28,14 +28,14 @@ use crate::mcp::api::{ApiFuture, ApiRequest, ApiResponse};
 const PATH: &str = "/v1/mcp";
 
 /// Returns whether a request is for the Model Context Protocol.
-pub(super) fn matches(request: &Request<Incoming>) -> bool {
+pub(super) fn matches(request: &Request<ClientBody>) -> bool {
     request.uri().path() == PATH
 }
 
 /// Responds to one request and counts it.
 pub(super) async fn respond_counted(
     handler: Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let started = Instant::now();
@@ -54,7 +54,7 @@ pub(super) async fn respond_counted(
 /// Answers one request; an error is the reply that refuses it.
 async fn answer(
     handler: &Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::activity::Activity;
+use super::client_body::ClientBody;
 use super::reply_memory::{HeldReply, small_response};
 use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
@@ -27,7 +27,7 @@ const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=u
 /// Responds to one request.
 pub(super) async fn respond(
     handler: Arc<RequestHandler>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();

@@ -3,8 +3,8 @@
 //! Async code ends in this folder. The server reads a request's body ([`body`]), runs its handler as blocking code
 //! ([`requests`]) on tokio's blocking pool or on the retrieval threads, and sends the answer ([`response_body`]).
 //! [`admission`] limits concurrent work, so that no account takes all of it. [`connections`] limits the number of
-//! connections and how slow or silent a client may be, the same on every listener. [`write_wait`] answers a request when
-//! its write has ended.
+//! connections and how slow or silent a client may be, the same on every listener. [`client_body`] keeps a connection
+//! usable after a response without the request's body. [`write_wait`] answers a request when its write has ended.
 //!
 //! [`endpoint`] lists what the listeners serve: the API, with [`git`] and [`mcp`] as protocols of their own below its
 //! address, and [`pets`], [`dashboard`], [`metrics`] and [`sandbox`] on separate addresses. [`InProcess`] is the API
@@ -18,6 +18,7 @@ mod at_owner;
 mod body;
 mod chunk_writer;
 mod chunks;
+mod client_body;
 mod connections;
 mod dashboard;
 mod descriptors;

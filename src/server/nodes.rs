@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
 use super::activity::Activity;
+use super::client_body::ClientBody;
 use super::forwarding::{QUESTIONS, check_protocol};
 use super::git;
 use super::reply_memory::small_response;
@@ -24,7 +24,7 @@ const QUESTION_BYTES_MAX: usize = 1 << 20;
 /// Responds to a forwarded request. One of another version of the protocol, or without a valid pass, is refused.
 pub(super) async fn respond(
     handler: Arc<RequestHandler>,
-    mut request: Request<Incoming>,
+    mut request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     if let Err(refusal) = check_protocol(request.headers()) {
@@ -51,7 +51,7 @@ pub(super) async fn respond(
 
 /// Answers a question of a service of another node, with what this node owns. It takes no slot: the request that asks
 /// has one on its node, and two nodes must not wait for each other.
-async fn answer_question(handler: &Arc<RequestHandler>, request: Request<Incoming>) -> Response<ResponseBody> {
+async fn answer_question(handler: &Arc<RequestHandler>, request: Request<ClientBody>) -> Response<ResponseBody> {
     let Ok(body) = Limited::new(request.into_body(), QUESTION_BYTES_MAX).collect().await else {
         return small_response(Reply::new(StatusCode::BAD_REQUEST, Vec::new()));
     };

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 
 use super::activity::Activity;
+use super::client_body::ClientBody;
 use super::reply_memory::small_response;
 use super::requests::{RequestHandler, authorize};
 use super::response_body::ResponseBody;
@@ -31,7 +31,7 @@ impl PetsEndpoint {
     /// Responds to one request.
     pub(super) async fn respond(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
         activity: Arc<Activity>,
     ) -> Response<ResponseBody> {
         match self.reply(request, &activity).await {
@@ -39,7 +39,7 @@ impl PetsEndpoint {
         }
     }
 
-    async fn reply(self: Arc<Self>, request: Request<Incoming>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
+    async fn reply(self: Arc<Self>, request: Request<ClientBody>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
         let (head, body) = request.into_parts();
         let Ok((_, principal)) = authorize(&self.handler.gateway, head.headers).await else {
             return Err(PetError::unauthorized().reply());

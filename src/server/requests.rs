@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use cuebase_storage::records::Meter;
 use cuebase_storage::{AccountId, NamespaceKey};
-use hyper::body::Incoming as IncomingBody;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Response};
 use tokio::sync::oneshot;
@@ -18,6 +17,7 @@ use ulid::Ulid;
 use super::activity::Activity;
 use super::admission::{Admission, RunPermit};
 use super::body::{MemoryBudget, ReceivedBody, RequestBody};
+use super::client_body::ClientBody;
 use super::forwarding::{ForwardedCaller, Forwarding, Questions};
 use super::reply_memory::{HeldReply, ReplyMemory};
 use super::response_body::ResponseBody;
@@ -201,7 +201,7 @@ impl RequestHandler {
     /// Responds to a request from the network.
     pub(super) async fn respond(
         self: Arc<Self>,
-        request: Request<IncomingBody>,
+        request: Request<ClientBody>,
         activity: Arc<Activity>,
     ) -> Response<ResponseBody> {
         self.respond_by_route(request, activity).await

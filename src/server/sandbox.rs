@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::activity::Activity;
+use super::client_body::ClientBody;
 use super::reply_memory::small_response;
 use super::response_body::ResponseBody;
 use crate::api::Reply;
@@ -18,7 +18,7 @@ use crate::error_codes::ErrorCode;
 /// Responds to one request.
 pub(super) async fn respond(
     billing: Arc<Billing>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();
