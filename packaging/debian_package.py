@@ -38,7 +38,7 @@ UNIT_CHANGES = {
 }
 UNIT_HEADER = """\
 # Cuebase as a systemd service. Settings are in /etc/cuebase/cuebase.toml, secrets in /etc/cuebase/environment as
-# CUEBASE_… variables. The first start writes an API key and a link to the dashboard to the journal.
+# CUEBASE_… variables. The first start writes an API key to /var/lib/cuebase/first-key, and the path to the journal.
 """
 
 

@@ -1,8 +1,8 @@
 //! The command line, with and without a running server.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -610,10 +610,50 @@ fn the_first_start_shows_a_key_once() {
     assert_eq!(server.request("GET", "/v1/whoami", Some(&format!("Bearer {key}")), None).status, 200);
 }
 
+#[test]
+fn a_first_start_under_the_journal_writes_the_key_to_a_private_file() {
+    let (folder, data) = fresh();
+    let path = folder.path().join("journal");
+    let journal = std::fs::File::create(&path).expect("creates");
+    let stream = journal.metadata().expect("metadata");
+    let mut command = cuebase(&data, &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("JOURNAL_STREAM", format!("{}:{}", stream.dev(), stream.ino()));
+    let mut child = command.stdout(journal).stderr(Stdio::null()).spawn().expect("starts");
+    let printed = || std::fs::read_to_string(&path).expect("reads");
+    wait_for("the server to listen", || printed().contains("\nlistening on http://"));
+    child.kill().expect("kills");
+    child.wait().expect("ends");
+
+    let file = data.join("first-key");
+    assert!(printed().contains(file.to_str().expect("a path")), "{}", printed());
+    let holds_credential = printed().contains("svc_live_") || printed().contains("#code=");
+    assert!(!holds_credential, "{}", printed());
+    assert_eq!(std::fs::metadata(&file).expect("the file").permissions().mode() & 0o777, 0o600);
+    let key = std::fs::read_to_string(&file).expect("reads");
+    let server = Server::start(&data);
+    let bearer = format!("Bearer {}", key.trim_end());
+    assert_eq!(server.request("GET", "/v1/whoami", Some(&bearer), None).status, 200);
+}
+
+#[test]
+fn a_first_start_shows_the_key_if_the_journal_is_another_stream() {
+    let (folder, data) = fresh();
+    let other = std::fs::metadata(folder.path()).expect("metadata");
+    let journal = format!("{}:{}", other.dev(), other.ino());
+    let mut command = cuebase(&data, &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("JOURNAL_STREAM", journal);
+    assert!(output_of_start(command).contains("svc_live_"));
+    assert!(!data.join("first-key").exists());
+}
+
 /// Starts a server and returns its output up to the line with its address.
 fn start_output(data: &Path) -> String {
+    output_of_start(cuebase(data, &["serve", "--listen", "127.0.0.1:0"]))
+}
+
+/// Starts a server with a command and returns its output up to the line with its address.
+fn output_of_start(mut command: Command) -> String {
     use std::io::BufRead;
-    let mut command = cuebase(data, &["serve", "--listen", "127.0.0.1:0"]);
     let mut child =
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().expect("starts");
     let mut text = String::new();

@@ -10,7 +10,8 @@ use cuebase_storage::records::QueuedWork;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::serve::{first_key, fit_into_memory, interrupted, runtime, start};
+use super::first_key;
+use super::serve::{fit_into_memory, interrupted, runtime, start};
 use crate::accounts::Accounts;
 use crate::app::App;
 use crate::config::{Config, ListenAddress, setting};
@@ -60,7 +61,7 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
         let server = start(&app, config).await?;
         let dashboard = server.dashboard();
         let address = server.address()?;
-        let key = first_key(&app.accounts, "demo")?;
+        let key = first_key::create(&app.accounts, "demo")?;
         let shown = Arc::clone(&app);
         let questions = tokio::task::spawn_blocking(move || ingest_and_ask(&shown));
         let mut result = Ok(());

@@ -12,6 +12,7 @@ mod demo;
 mod environment;
 mod erase;
 mod evaluate;
+mod first_key;
 mod health;
 mod hook;
 mod install;

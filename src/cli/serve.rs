@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use cuebase_storage::AccountId;
-use cuebase_storage::records::Environment;
 
-use crate::accounts::{Accounts, NewKey};
+use super::first_key;
+use crate::accounts::Accounts;
 use crate::app::App;
 use crate::config::Config;
 use crate::control;
 use crate::control::RunningServer;
+use crate::dashboard::Dashboard;
 use crate::memory_limit::MemoryPlan;
 use crate::server::Server;
 
@@ -44,23 +45,16 @@ fn print_addresses(accounts: &Accounts, config: &Config, server: &Server) -> any
     let address = server.address()?;
     let dashboard = server.dashboard();
     if accounts.accounts()?.is_empty() {
-        let key = first_key(accounts, "first key")?;
         // The listen address of a container is not the address that clients use.
         let url = match &config.server.public_url {
             Some(url) => url.clone(),
             None => format!("http://{address}"),
         };
-        println!("First start with this data directory.\n");
-        println!("  address    {url}");
-        println!("  data       {}", config.data.display());
-        println!("  key        {key}");
-        println!("             (for the whole account, not shown again; `cuebase keys create` creates another)");
-        if let Some(link) = dashboard.link(accounts, &AccountId::default())? {
-            println!("  dashboard  {link}");
-            println!("             (signs in once, within an hour; `cuebase token --link` creates another)");
+        if first_key::is_output_journal() {
+            print_first_start_to_journal(accounts, config, &url)?;
+        } else {
+            print_first_start(accounts, config, &dashboard, &url)?;
         }
-        println!();
-        println!("  curl -H 'authorization: Bearer {key}' {url}/v1/whoami\n");
     }
     if let Some(url) = dashboard.url() {
         println!("dashboard on {url} (`cuebase token --link` signs in)");
@@ -75,10 +69,32 @@ fn print_addresses(accounts: &Accounts, config: &Config, server: &Server) -> any
     Ok(())
 }
 
-/// Creates a key for the whole default account.
-pub(super) fn first_key(accounts: &Accounts, name: &str) -> anyhow::Result<String> {
-    let key = NewKey { name: name.to_owned(), env: Environment::Live, namespace: None };
-    Ok(accounts.create_key(&AccountId::default(), key)?.1)
+/// Prints a first key and a link to the dashboard.
+fn print_first_start(accounts: &Accounts, config: &Config, dashboard: &Dashboard, url: &str) -> anyhow::Result<()> {
+    let key = first_key::create(accounts, "first key")?;
+    println!("First start with this data directory.\n");
+    println!("  address    {url}");
+    println!("  data       {}", config.data.display());
+    println!("  key        {key}");
+    println!("             (for the whole account, not shown again; `cuebase keys create` creates another)");
+    if let Some(link) = dashboard.link(accounts, &AccountId::default())? {
+        println!("  dashboard  {link}");
+        println!("             (signs in once, within an hour; `cuebase token --link` creates another)");
+    }
+    println!();
+    println!("  curl -H 'authorization: Bearer {key}' {url}/v1/whoami\n");
+    Ok(())
+}
+
+/// Prints where the first key is. A journal must hold neither the key nor a link that signs in.
+fn print_first_start_to_journal(accounts: &Accounts, config: &Config, url: &str) -> anyhow::Result<()> {
+    let file = first_key::create_in_file(accounts, &config.data)?;
+    println!("First start with this data directory.\n");
+    println!("  address    {url}");
+    println!("  data       {}", config.data.display());
+    println!("  key        in the file {}", file.display());
+    println!("             (for the whole account; delete the file once you have stored the key elsewhere)\n");
+    Ok(())
 }
 
 /// Lowers the settings to the memory limit of this process, and sizes the thread pools for it.

@@ -28,7 +28,9 @@ exec >/root/result 2>&1
 dpkg --install /root/cuebase.deb
 echo "active: $(systemctl is-active cuebase), $(systemctl is-enabled cuebase)"
 repeat_until is_listening
-key="$(journalctl --unit cuebase --output cat | grep -o 'svc_live_[A-Za-z0-9_-]*' | head -n 1)"
+key="$(cat /var/lib/cuebase/first-key)"
+echo "keys in the journal: $(journalctl --unit cuebase --output cat | grep -c svc_live_)"
+echo "key file: $(stat -c '%U %a' /var/lib/cuebase/first-key)"
 memory='{"messages":[{"role":"user","content":"I keep three hives of bees."}]}'
 echo "write: $(request 'POST /v1/memories?wait=30' "$memory")"
 echo "user: $(stat -c %U "/proc/$(main_process)"), $(stat -c '%U %a' /var/lib/cuebase)"
@@ -79,6 +81,8 @@ def test_systemd_starts_restarts_and_stops_the_service(root: chroot.Root, packag
     found = dict(line.split(": ", 1) for line in result.splitlines() if ": " in line)
     assert found["active"] == "active, enabled", result
     assert '"status":"ingested"' in found["write"], result
+    assert found["keys in the journal"] == "0", result
+    assert found["key file"] == "cuebase 600", result
     assert found["user"] == "cuebase, cuebase 700", result
     assert "hives of bees" in found["restarted"], result
     assert found["token"].startswith("http://127.0.0.1:8081/"), result
