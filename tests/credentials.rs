@@ -14,6 +14,7 @@ fn the_gateway_answers_401_without_and_403_for_bad_credentials() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let missing = server.request("GET", "/v1/whoami", None, None);
+    assert!(missing.headers.contains("\"www-authenticate\": \"Bearer realm="), "{}", missing.headers);
     assert_eq!((missing.status, missing.body), (401, json!({"message": "Unauthorized"})));
     let unknown_route = server.request("GET", "/v1/nothing", None, None);
     assert_eq!((unknown_route.status, unknown_route.body), (401, json!({"message": "Unauthorized"})));
@@ -54,6 +55,23 @@ fn a_key_is_valid_until_a_session_revokes_it() {
     let revoked = server.call_as(&session, "DELETE", &format!("/v1/keys/{id}"), None);
     assert_eq!((revoked.status, &revoked.body), (200, &json!({"id": id, "revoked": true})));
     assert_eq!(server.call_as(key, "GET", "/v1/whoami", None).status, 403);
+}
+
+#[test]
+fn the_log_says_by_key_id_why_a_credential_is_refused() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let session = stdout(&data, &["token"]);
+    let created = server.call_as(&session, "POST", "/v1/keys", Some(&json!({"name": "laptop"})));
+    let (key, id) = (created.body["key"].as_str().expect("a key"), created.body["id"].as_str().expect("an id"));
+    assert_eq!(server.call_as(&session, "DELETE", &format!("/v1/keys/{id}"), None).status, 200);
+    assert_eq!(server.call_as(key, "GET", "/v1/whoami", None).status, 403);
+    let log = server.log();
+    let refusals: Vec<&str> = log.lines().filter(|line| line.contains("a credential is refused")).collect();
+    assert_eq!(refusals.len(), 1, "{log}");
+    assert!(refusals[0].contains("the key is revoked") && refusals[0].contains(id), "{log}");
+    // The secret has 32 characters.
+    assert!(!log.contains(&key[key.len() - 32..]), "the log contains a secret");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! `{"error","namespace","message"}`. The gateway's: `{"message"}`, which gives no reason.
 
 use hyper::StatusCode;
-use hyper::header::RETRY_AFTER;
+use hyper::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde::Serialize;
 
 use super::reply::Reply;
@@ -15,6 +15,9 @@ use crate::gateway::Refusal;
 
 /// Seconds after which a client may retry when the disk refused an operation. It seldom recovers sooner.
 const DISK_RETRY_AFTER_SECONDS: &str = "5";
+
+/// The `www-authenticate` of a `401`: the scheme of the credential that is missing.
+pub const BEARER_CHALLENGE: &str = "Bearer realm=\"cuebase\"";
 
 /// The format of an error's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +90,8 @@ fn log(error: &Error) {
 /// Makes the gateway's response to a missing or invalid credential.
 pub fn refusal(refusal: Refusal) -> Reply {
     match refusal {
-        Refusal::Missing => json_reply(StatusCode::UNAUTHORIZED, &RefusalBody { message: "Unauthorized" }),
+        Refusal::Missing => json_reply(StatusCode::UNAUTHORIZED, &RefusalBody { message: "Unauthorized" })
+            .with(WWW_AUTHENTICATE, BEARER_CHALLENGE),
         Refusal::Refused => json_reply(StatusCode::FORBIDDEN, &RefusalBody { message: "Forbidden" }),
     }
 }
@@ -116,9 +120,16 @@ pub fn rate_limited(retry_after: u64) -> Error {
     Error::LimitReached { code: ErrorCode::RateLimited, message, retry_after }
 }
 
-/// The error for a path that no route has, or not with the method.
-pub fn no_route() -> Error {
-    Error::not_found(ErrorCode::NotFound, "no route has this path and method")
+/// Makes the response for a path that no route has, or not with the method. `methods` are those that the path takes;
+/// none for an unknown path.
+pub fn no_route(methods: &[&str]) -> Reply {
+    let message = "no route has this path and method";
+    if methods.is_empty() {
+        return reply(&Error::not_found(ErrorCode::NotFound, message), &ErrorFormat::Envelope);
+    }
+    let methods = methods.join(", ");
+    let error = Error::not_found(ErrorCode::NotFound, format!("{message}: the path takes {methods}"));
+    reply(&error, &ErrorFormat::Envelope).with(ALLOW, &methods)
 }
 
 /// The error for a body above a limit in bytes.

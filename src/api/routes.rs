@@ -368,6 +368,17 @@ impl Router {
         }
         Some((route, parameters))
     }
+
+    /// Returns the methods of the routes with a path, in alphabetical order.
+    pub fn methods(&self, path: &str) -> Vec<&'static str> {
+        let Ok(matched) = self.paths.at(path) else { return Vec::new() };
+        let mut methods = Vec::with_capacity(matched.value.len());
+        for route in matched.value {
+            methods.push(route.method.as_str());
+        }
+        methods.sort_unstable();
+        methods
+    }
 }
 
 #[cfg(test)]
@@ -382,6 +393,8 @@ mod tests {
         let (_, parameters) = router.find(&Method::GET, "/v1/memories/facts/a.md%23Top").expect("a route");
         assert_eq!(parameters, ["facts/a.md#Top"]);
         assert!(router.find(&Method::PUT, "/v1/keys").is_none());
+        assert_eq!(router.methods("/v1/keys"), ["GET", "POST"]);
+        assert!(router.methods("/v1/nothing").is_empty());
         assert!(router.find(&Method::GET, "/v1/nothing").is_none());
         assert!(router.find(&Method::DELETE, "/v1/keys/%ff").is_none());
         for route in &ROUTES {

@@ -2,7 +2,7 @@
 //!
 //! [`Gateway`] resolves a credential to a [`Principal`], which [`Accounts`] caches for 30 seconds. [`Accounts`] also
 //! has the API keys and the dashboard sessions of the local issuer, [`external`] checks sessions of an external issuer.
-//! Refusals have a separate response body that does not reveal their reason.
+//! Refusals have a separate response body that does not reveal their reason. The log has it, with the id of the key.
 
 pub mod external;
 
@@ -34,6 +34,42 @@ pub enum Refusal {
     Missing,
     /// The credential is not valid: 403.
     Refused,
+}
+
+/// Why a credential is refused, for the log. The response does not reveal it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum RefusalReason {
+    #[error("several authorization headers")]
+    SeveralHeaders,
+    #[error("the credential is longer than 8 KiB")]
+    TooLong,
+    #[error("the authorization header is not ASCII")]
+    NotText,
+    #[error("the authorization header is not a bearer token")]
+    OtherScheme,
+    #[error("the credential is neither an API key nor a valid session")]
+    InvalidSession,
+    #[error("the key does not exist")]
+    UnknownKey,
+    #[error("the secret of the key is wrong")]
+    WrongSecret,
+    #[error("the key is revoked")]
+    RevokedKey,
+    #[error("the environment in the key is not that of the key")]
+    OtherEnvironment,
+    #[error("the account is suspended")]
+    SuspendedAccount,
+    #[error("the records could not be read")]
+    UnreadableRecords,
+}
+
+/// Why a request has no credential that can be looked up.
+#[derive(Debug)]
+enum HeaderFault {
+    /// The credential is missing.
+    Missing,
+    /// The header is refused.
+    Refused(RefusalReason),
 }
 
 /// Authenticates callers and limits their rate.
@@ -89,30 +125,48 @@ impl Gateway {
     }
 
     /// Returns the caller that sent these headers. Blocking: it reads the store and may ask an issuer.
+    ///
+    /// # Errors
+    ///
+    /// The credential is missing or refused. The reason of a refusal is logged, with the id of the key.
     pub fn authorize(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        let credential = credential(headers)?;
+        let credential = match credential(headers) {
+            Ok(credential) => credential,
+            Err(HeaderFault::Missing) => return Err(Refusal::Missing),
+            Err(HeaderFault::Refused(reason)) => {
+                tracing::info!(%reason, "a credential is refused");
+                return Err(Refusal::Refused);
+            }
+        };
         let key = CacheKey::of(credential);
         let cache = self.accounts.cache();
         if let Some(principal) = cache.get(&key) {
             return Ok(principal);
         }
         let revocations = cache.revocations();
-        let principal = self.resolve(credential).ok_or(Refusal::Refused)?;
-        cache.insert(key, principal.clone(), revocations);
-        Ok(principal)
+        match self.resolve(credential) {
+            Ok(principal) => {
+                cache.insert(key, principal.clone(), revocations);
+                Ok(principal)
+            }
+            Err(reason) => {
+                log_refusal(reason, credential);
+                Err(Refusal::Refused)
+            }
+        }
     }
 
-    fn resolve(&self, credential: &str) -> Option<Principal> {
+    fn resolve(&self, credential: &str) -> Result<Principal, RefusalReason> {
         let principal = match KeyText::parse(credential) {
             Some(key) => self.resolve_key(&key)?,
-            None => self.resolve_session(credential)?,
+            None => self.resolve_session(credential).ok_or(RefusalReason::InvalidSession)?,
         };
         match self.accounts.ensure_account(&principal.account) {
-            Ok(account) if !account.suspended => Some(principal),
-            Ok(_) => None,
+            Ok(account) if !account.suspended => Ok(principal),
+            Ok(_) => Err(RefusalReason::SuspendedAccount),
             Err(error) => {
                 tracing::error!(%error, "an account could not be read");
-                None
+                Err(RefusalReason::UnreadableRecords)
             }
         }
     }
@@ -126,12 +180,12 @@ impl Gateway {
         Some(Principal { account, credential: Credential::Session { email } })
     }
 
-    fn resolve_key(&self, key: &KeyText<'_>) -> Option<Principal> {
+    fn resolve_key(&self, key: &KeyText<'_>) -> Result<Principal, RefusalReason> {
         let record = match self.accounts.api_key(key.id) {
             Ok(record) => record,
             Err(error) => {
                 tracing::error!(%error, "a key could not be read");
-                None
+                return Err(RefusalReason::UnreadableRecords);
             }
         };
         // An unknown id takes the same time as a wrong secret.
@@ -140,33 +194,49 @@ impl Gateway {
             None => "",
         };
         let matches = key.secret_matches(expected);
-        let record = record?;
-        if !matches || record.revoked || record.env != key.env {
-            return None;
+        let Some(record) = record else { return Err(RefusalReason::UnknownKey) };
+        if !matches {
+            return Err(RefusalReason::WrongSecret);
         }
-        Some(Principal {
+        if record.revoked {
+            return Err(RefusalReason::RevokedKey);
+        }
+        if record.env != key.env {
+            return Err(RefusalReason::OtherEnvironment);
+        }
+        Ok(Principal {
             account: record.account,
             credential: Credential::Key { id: record.id, env: key.env, namespace: record.namespace },
         })
     }
 }
 
+/// Logs why a credential is refused. Of a key only its id is logged, which is not secret.
+fn log_refusal(reason: RefusalReason, credential: &str) {
+    match KeyText::parse(credential) {
+        Some(key) => tracing::info!(%reason, key = key.id, "a credential is refused"),
+        None => tracing::info!(%reason, "a credential is refused"),
+    }
+}
+
 /// Returns the bearer credential of a request.
-fn credential(headers: &HeaderMap) -> Result<&str, Refusal> {
+fn credential(headers: &HeaderMap) -> Result<&str, HeaderFault> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(Refusal::Missing)?;
-    if values.next().is_some() || value.len() > CREDENTIAL_BYTES_MAX {
-        return Err(Refusal::Refused);
+    let value = values.next().ok_or(HeaderFault::Missing)?;
+    if values.next().is_some() {
+        return Err(HeaderFault::Refused(RefusalReason::SeveralHeaders));
     }
-    let text = value.to_str().map_err(|_| Refusal::Refused)?.trim();
+    if value.len() > CREDENTIAL_BYTES_MAX {
+        return Err(HeaderFault::Refused(RefusalReason::TooLong));
+    }
+    let text = value.to_str().map_err(|_| HeaderFault::Refused(RefusalReason::NotText))?.trim();
     if text.is_empty() {
-        return Err(Refusal::Missing);
+        return Err(HeaderFault::Missing);
     }
-    let (scheme, credential) = text.split_once(' ').ok_or(Refusal::Refused)?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(Refusal::Refused);
+    match text.split_once(' ') {
+        Some((scheme, credential)) if scheme.eq_ignore_ascii_case("bearer") => Ok(credential.trim()),
+        _ => Err(HeaderFault::Refused(RefusalReason::OtherScheme)),
     }
-    Ok(credential.trim())
 }
 
 #[cfg(test)]
@@ -203,6 +273,24 @@ mod tests {
         accounts.revoke_key(&account, &key.id).expect("revokes");
         assert_eq!(gateway.cached(&headers), None);
         assert_eq!(gateway.authorize(&headers), Err(Refusal::Refused));
+    }
+
+    #[test]
+    fn the_reason_of_a_refusal_is_known_to_the_log_alone() {
+        let (accounts, gateway) = open(&Clock::system());
+        let account = AccountId::default();
+        let (key, text) = accounts.create_key(&account, NewKey::default()).expect("a key");
+        let other = accounts.create_key(&account, NewKey::default()).expect("a key").1;
+        // A secret has 32 characters.
+        let wrong = format!("{}{}", &text[..text.len() - 32], &other[other.len() - 32..]);
+        assert_eq!(gateway.resolve(&wrong), Err(RefusalReason::WrongSecret));
+        assert_eq!(gateway.resolve(&text.replace(&key.id, "0123456789abcdef")), Err(RefusalReason::UnknownKey));
+        assert_eq!(gateway.resolve(&text.replace("_live_", "_test_")), Err(RefusalReason::OtherEnvironment));
+        assert_eq!(gateway.resolve("a.b.c"), Err(RefusalReason::InvalidSession));
+        accounts.suspend(&account, true).expect("suspends");
+        assert_eq!(gateway.resolve(&text), Err(RefusalReason::SuspendedAccount));
+        accounts.revoke_key(&account, &key.id).expect("revokes");
+        assert_eq!(gateway.resolve(&text), Err(RefusalReason::RevokedKey));
     }
 
     #[test]

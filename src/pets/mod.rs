@@ -5,12 +5,13 @@
 
 use cuebase_storage::AccountId;
 use cuebase_storage::records::{AnimalRecord, AnimalStatus, Environment};
-use hyper::header::{HeaderName, LINK, RETRY_AFTER};
+use hyper::header::{HeaderName, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use crate::api::Reply;
+use crate::api::error::BEARER_CHALLENGE;
 use crate::api::query::QueryString;
 use crate::error_codes::ErrorCode;
 use crate::service::animals::Animals;
@@ -83,7 +84,11 @@ impl PetError {
     /// Returns the HTTP reply.
     pub fn reply(&self) -> Reply {
         let body = json!({"code": self.code, "message": self.message, "status": self.status.as_u16()});
-        Reply::new(self.status, body.to_string())
+        let reply = Reply::new(self.status, body.to_string());
+        match self.status {
+            StatusCode::UNAUTHORIZED => reply.with(WWW_AUTHENTICATE, BEARER_CHALLENGE),
+            _ => reply,
+        }
     }
 }
 

@@ -47,6 +47,8 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const SESSION: &str = "/session";
 /// The sender of all requests to sign in.
 static SESSION_SENDER: Sender = Sender::Route(SESSION);
+/// The path that renders markdown.
+const MARKDOWN: &str = "/markdown";
 /// The path of the configured features.
 const FEATURES: &str = "/features";
 /// The prefixes of the API's paths.
@@ -109,7 +111,7 @@ async fn answer(
             let (dashboard, accounts) = (Arc::clone(&handler.dashboard), Arc::clone(&handler.app.accounts));
             run_blocking(permit, move || sign_in(&dashboard, &accounts, &body.bytes)).await.map(HeldReply::from)
         }
-        (&Method::POST, "/markdown") => {
+        (&Method::POST, MARKDOWN) => {
             let (_, principal) = authorize_counted(&handler.gateway, head.headers).await?;
             activity.belongs_to(&principal.account);
             let sender = Sender::Account(principal.account);
@@ -123,13 +125,21 @@ async fn answer(
             let reply = features(&handler.app.billing).map_err(|error| error::reply(&error, &ErrorFormat::Envelope))?;
             Ok(HeldReply::from(reply))
         }
-        (&Method::GET, path) => page(path, &head.headers).map(HeldReply::from).ok_or_else(no_route),
-        _ => Err(no_route()),
+        (&Method::GET, path) => page(path, &head.headers).map(HeldReply::from).ok_or_else(|| no_route(path)),
+        (_, path) => Err(no_route(path)),
     }
 }
 
-fn no_route() -> Reply {
-    error::reply(&error::no_route(), &ErrorFormat::Envelope)
+/// Makes the response for a request that this listener does not answer.
+fn no_route(path: &str) -> Reply {
+    let methods: &[&str] = match path {
+        SESSION => &["GET", "POST"],
+        MARKDOWN => &["POST"],
+        FEATURES => &["GET"],
+        path if pages::find(path).is_some() => &["GET"],
+        _ => &[],
+    };
+    error::no_route(methods)
 }
 
 async fn run_blocking(

@@ -15,7 +15,7 @@ use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
 };
 use hyper::http::uri::PathAndQuery;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde_json::Value;
 
 use super::activity::{Activity, Working};
@@ -100,6 +100,17 @@ fn find(method: &Method, path: &str, query: Option<&str>) -> Option<GitTarget> {
     Some(GitTarget { namespace, endpoint })
 }
 
+/// Returns the methods that a path takes.
+fn methods(uri: &Uri) -> Vec<&'static str> {
+    let mut methods = Vec::new();
+    for (method, name) in [(Method::GET, "GET"), (Method::POST, "POST")] {
+        if find(&method, uri.path(), uri.query()).is_some() {
+            methods.push(name);
+        }
+    }
+    methods
+}
+
 /// Returns whether a request is for git.
 pub(super) fn matches(request: &Request<ClientBody>) -> bool {
     request.uri().path().starts_with(PREFIX)
@@ -162,7 +173,7 @@ async fn answer(
             (headers, principal, Arrival::Client)
         }
     };
-    let Some(GitTarget { namespace, endpoint }) = target else { return Err(refuse(&error::no_route())) };
+    let Some(GitTarget { namespace, endpoint }) = target else { return Err(error::no_route(&methods(&head.uri))) };
     let allowed = check_permission(handler.config.access.git.accept_push, &principal, &namespace, endpoint.action());
     let namespace = allowed.map_err(|error| refuse(&error))?;
     let kind = match endpoint {

@@ -31,8 +31,11 @@ pub(super) async fn respond(
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();
-    if request.method() != Method::GET || request.uri().path() != METRICS {
-        return small_response(refuse(&error::no_route()));
+    if request.uri().path() != METRICS {
+        return small_response(error::no_route(&[]));
+    }
+    if request.method() != Method::GET {
+        return small_response(error::no_route(&["GET"]));
     }
     match answer(&handler).await {
         Ok(reply) => reply.respond(),

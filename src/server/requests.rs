@@ -9,7 +9,7 @@ use std::time::Instant;
 use cuebase_storage::records::Meter;
 use cuebase_storage::{AccountId, NamespaceKey};
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::{HeaderMap, Request, Response};
+use hyper::{HeaderMap, Method, Request, Response};
 use tokio::sync::oneshot;
 use tracing::{Instrument, Span};
 use ulid::Ulid;
@@ -254,6 +254,7 @@ impl RequestHandler {
             Some(target) => target.as_str(),
             None => head.uri.path(),
         };
+        let found = found.ok_or_else(|| self.no_route(&head.method, head.uri.path()));
         match self.check(head.headers, target, forwarded, found, activity).await {
             Ok(request) => {
                 let account = match (request.arrival, &request.principal) {
@@ -309,18 +310,28 @@ impl RequestHandler {
         accepted
     }
 
-    /// Authenticates the caller and checks that it may call the route.
+    /// Makes the response for a request that no route takes.
+    fn no_route(&self, method: &Method, path: &str) -> Reply {
+        let mut methods = self.router.methods(path);
+        if methods.contains(&method.as_str()) {
+            // The method is not at fault: a parameter in the path is not UTF-8.
+            methods.clear();
+        }
+        error::no_route(&methods)
+    }
+
+    /// Authenticates the caller and checks that it may call the route. `found` is the refusal if there is no route.
     async fn check(
         &self,
         headers: HeaderMap,
         target: &str,
         forwarded: Option<ForwardedCaller>,
-        found: Option<RouteMatch>,
+        found: Result<RouteMatch, Reply>,
         activity: &Activity,
     ) -> Result<MatchedRequest, Reply> {
         let is_open = match &found {
-            Some((route, _)) => route.access == Access::Open,
-            None => false,
+            Ok((route, _)) => route.access == Access::Open,
+            Err(_) => false,
         };
         // The gateway comes before the router, so that callers without a credential do not learn which routes exist.
         let arrival = if forwarded.is_some() { Arrival::Node } else { Arrival::Client };
@@ -333,9 +344,7 @@ impl RequestHandler {
                 (headers, Some(principal))
             }
         };
-        let Some((route, parameters)) = found else {
-            return Err(error::reply(&error::no_route(), &ErrorFormat::Envelope));
-        };
+        let (route, parameters) = found?;
         let query = QueryString::parse(target.split_once('?').unwrap_or_default().1);
         let error_format = error_format(route, &query, principal.as_ref());
         // The node that forwarded a request has counted it.
@@ -564,7 +573,10 @@ pub(super) async fn authorize(gateway: &Arc<Gateway>, headers: HeaderMap) -> Res
         return Ok((headers, principal));
     }
     let gateway = Arc::clone(gateway);
-    let looked_up = tokio::task::spawn_blocking(move || (gateway.authorize(&headers), headers)).await;
+    // The log line of a refusal carries the id of the request.
+    let span = Span::current();
+    let look_up = move || (span.in_scope(|| gateway.authorize(&headers)), headers);
+    let looked_up = tokio::task::spawn_blocking(look_up).await;
     match looked_up {
         Ok((Ok(principal), headers)) => Ok((headers, principal)),
         Ok((Err(refusal), _)) => Err(error::refusal(refusal)),

@@ -4,6 +4,7 @@ use schemars::{Schema, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
+use crate::api::error::BEARER_CHALLENGE;
 use crate::api::views::errors::{ErrorBody, RefusalBody, RetrieveErrorBody};
 
 /// A status, and the name of the response that a route has with it.
@@ -57,62 +58,70 @@ enum Format {
     MessageOrRetrieve,
 }
 
-/// Whether a response says when to try again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Retry {
-    After,
-    Never,
+/// The header that a response has in addition to those of every response.
+#[derive(Clone, Copy)]
+enum ResponseHeader {
+    None,
+    /// When to try again.
+    RetryAfter,
+    /// The scheme of the missing credential.
+    WwwAuthenticate,
 }
 
-/// Name, format, retry and description of every response with an error.
-const SHARED: [(&str, Format, Retry, &str); 13] = [
-    ("Invalid", Format::Envelope, Retry::Never, "The request is invalid. Nothing was changed."),
-    ("Unauthorized", Format::Message, Retry::Never, "The credential is missing."),
+/// Name, format, header and description of every response with an error.
+const SHARED: [(&str, Format, ResponseHeader, &str); 13] = [
+    ("Invalid", Format::Envelope, ResponseHeader::None, "The request is invalid. Nothing was changed."),
+    ("Unauthorized", Format::Message, ResponseHeader::WwwAuthenticate, "The credential is missing."),
     (
         "PaymentRequired",
         Format::Envelope,
-        Retry::Never,
+        ResponseHeader::None,
         "`payment_required`: the wallet is empty and the server enforces a balance. Reads continue.",
     ),
     (
         "Forbidden",
         Format::MessageOrEnvelope,
-        Retry::Never,
+        ResponseHeader::None,
         "The credential is invalid (only `message`) or does not allow the request (`error`).",
     ),
-    ("NotFound", Format::Envelope, Retry::Never, "The requested object does not exist."),
-    ("TooLarge", Format::Envelope, Retry::Never, "The body, or a list in it, is larger than allowed."),
+    ("NotFound", Format::Envelope, ResponseHeader::None, "The requested object does not exist."),
+    ("TooLarge", Format::Envelope, ResponseHeader::None, "The body, or a list in it, is larger than allowed."),
     (
         "TooMany",
         Format::Envelope,
-        Retry::After,
+        ResponseHeader::RetryAfter,
         "`rate_limited` clears within a minute. `quota_exceeded` lasts until the month ends for units, and until some \
          are deleted for memories and media.",
     ),
     (
         "Internal",
         Format::Envelope,
-        Retry::Never,
+        ResponseHeader::None,
         "Internal error. It is safe to retry with exponential backoff and jitter.",
     ),
     (
         "Unavailable",
         Format::Envelope,
-        Retry::Never,
+        ResponseHeader::None,
         "`merchant_not_live`: payments are not enabled. `provider_unavailable`: try again later.",
     ),
-    ("Busy", Format::Message, Retry::After, "A limit of concurrent requests or of memory is reached. Try again."),
-    ("RetrieveFailed", Format::Retrieve, Retry::Never, "An error in the format of `GET /v1/retrieve`."),
+    (
+        "Busy",
+        Format::Message,
+        ResponseHeader::RetryAfter,
+        "A limit of concurrent requests or of memory is reached. Try again.",
+    ),
+    ("RetrieveFailed", Format::Retrieve, ResponseHeader::None, "An error in the format of `GET /v1/retrieve`."),
     (
         "RetrieveForbidden",
         Format::MessageOrRetrieve,
-        Retry::Never,
+        ResponseHeader::None,
         "The credential is invalid (only `message`) or does not allow this namespace.",
     ),
     (
         "RetrieveTooMany",
         Format::Retrieve,
-        Retry::After,
+        ResponseHeader::RetryAfter,
         "`rate_limited` clears within a minute; `quota_exceeded` does not.",
     ),
 ];
@@ -120,14 +129,20 @@ const SHARED: [(&str, Format, Retry, &str); 13] = [
 /// Returns the responses with an error by name.
 pub(super) fn shared_responses(schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
-    for (name, format, retry, description) in SHARED {
+    for (name, format, header, description) in SHARED {
         let schema = schema_of(format, schemas);
         let mut response = json!({
             "description": description,
             "content": {"application/json": {"schema": schema}},
         });
-        if retry == Retry::After {
-            response["headers"] = json!({"retry-after": {"$ref": "#/components/headers/RetryAfter"}});
+        match header {
+            ResponseHeader::None => {}
+            ResponseHeader::RetryAfter => {
+                response["headers"] = json!({"retry-after": {"$ref": "#/components/headers/RetryAfter"}});
+            }
+            ResponseHeader::WwwAuthenticate => {
+                response["headers"] = json!({"www-authenticate": {"$ref": "#/components/headers/WwwAuthenticate"}});
+            }
         }
         responses.insert(name.to_owned(), response);
     }
@@ -157,6 +172,11 @@ pub(super) fn shared_headers() -> Value {
             "description": "Seconds to wait before a retry.",
             "required": true,
             "schema": {"type": "integer", "minimum": 1},
+        },
+        "WwwAuthenticate": {
+            "description": "The authentication scheme that the server accepts (RFC 6750).",
+            "required": true,
+            "schema": {"type": "string", "const": BEARER_CHALLENGE},
         },
     })
 }

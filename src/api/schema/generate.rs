@@ -13,8 +13,8 @@ Cuebase extracts memories from conversations, keeps them as markdown in one git 
 the relevant ones for a query.
 
 Every route except `GET /health` and the two signed routes requires `Authorization: Bearer <credential>`: an API key or
-a dashboard session. Without a credential the response is `401`, with an invalid one `403`; both have a `message` and no
-code. Branch on `error.code` where it exists, otherwise on the status. Lists in a query are comma-separated and may be
+a dashboard session. Without a credential the response is `401` with `www-authenticate`, with an invalid one `403`; both
+have a `message` and no code. A path with a method that it does not take is `404` with the methods in `allow`. Branch on `error.code` where it exists, otherwise on the status. Lists in a query are comma-separated and may be
 repeated. Times are RFC 3339 in UTC. JSON may nest up to 64 levels.
 
 An unknown query parameter or body field is ignored, and the response names it in `warnings`, an array of strings
