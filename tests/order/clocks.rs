@@ -13,6 +13,9 @@ const FAR_AHEAD: i64 = 400 * 86_400;
 /// The middle of a month, seconds since the epoch: 2027-01-15, 12:00 UTC.
 const MIDDLE_OF_A_MONTH: i64 = 1_800_014_400;
 
+/// Step from a month to the next one, days. Thirty steps from the middle of a month lead to 30 other months.
+const DAYS_OF_A_MONTH: i64 = 30;
+
 /// Creates one object of every kind and returns the ids in the order of creation.
 fn new_ids(server: &Server, mark: &str) -> Vec<String> {
     let mut found = vec![server.remember("default", &[&format!("The {mark} anchor was weighed")])];
@@ -83,4 +86,40 @@ fn usage_of_a_month_is_unchanged_after_clock_jumps() {
     server.kill();
     let server = watched.start();
     assert_eq!(server.get("/v1/usage").body["used"]["reads"], before["used"]["reads"], "after a start");
+}
+
+#[test]
+fn a_month_keeps_its_usage_after_the_clock_visited_many_others() {
+    let watched = WatchedData::new();
+    // No month ends during the test.
+    let offset = MIDDLE_OF_A_MONTH - Timestamp::now().as_second();
+    let in_the_month = format!("clock - - {offset}");
+    watched.disk.set_rules(&[&in_the_month]);
+    let server = watched.start();
+    for number in 0..5 {
+        write_and_read(&server, &format!("first {number}"));
+    }
+    for months in 1..=30 {
+        watched.disk.set_rules(&[&format!("clock - - {}", offset + months * DAYS_OF_A_MONTH * 86_400)]);
+        write_and_read(&server, &format!("elsewhere {months}"));
+    }
+    watched.disk.set_rules(&[&in_the_month]);
+    for number in 0..5 {
+        write_and_read(&server, &format!("second {number}"));
+    }
+    let used = server.get("/v1/usage").body["used"].clone();
+    assert_eq!((&used["writes"], &used["reads"]), (&json!(10), &json!(10)), "{used}");
+    wait_for_recorded_reads(&watched.data, 40);
+    server.kill();
+    let server = watched.start();
+    let used = server.get("/v1/usage").body["used"].clone();
+    assert_eq!((&used["writes"], &used["reads"]), (&json!(10), &json!(10)), "after a start: {used}");
+}
+
+/// Uses one unit of writes and one of reads.
+fn write_and_read(server: &Server, mark: &str) {
+    let body = json!({"messages": [{"role": "user", "content": format!("The {mark} anchor was weighed")}]});
+    let accepted = server.post("/v1/memories", &body);
+    assert_eq!(accepted.status, 202, "{accepted:?}");
+    assert_eq!(server.retrieve("default", "q=anything").status, 200);
 }

@@ -7,9 +7,6 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::identity::AccountId;
 
-/// Maximum number of months whose counts are kept.
-const MONTHS_MAX: usize = 24;
-
 /// A kind of usage. Ordered by name.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr, EnumString,
@@ -39,6 +36,9 @@ impl Meter {
 
 /// A meter of an account.
 ///
+/// Every month is kept: the clock may return to any of them, and a month must never have a lower count than was accepted
+/// in it. A month takes about 16 bytes, so a record grows by about 200 bytes in a year.
+///
 /// An earlier form of the record contained one month: `period` (`YYYY-MM`) and `base`, the total at the start of that
 /// month. Deserialization converts it into an entry of `months`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub struct UsageRecord {
     pub meter: Meter,
     /// Total units used, which never decreases. For `media_bytes`, the bytes currently stored.
     pub total: u64,
-    /// Units used per month (`YYYY-MM`), for the newest months. Empty for `media_bytes`.
+    /// Units used per month (`YYYY-MM`). Empty for `media_bytes`.
     pub months: BTreeMap<String, u64>,
 }
 
@@ -90,27 +90,19 @@ impl UsageRecord {
         self.months.get(month).copied().unwrap_or(0)
     }
 
-    /// Adds units to a month. If there are more than 24 months, drops the oldest other ones.
+    /// Adds units to a month.
     pub fn count(&mut self, month: &str, units: u64) {
         self.total = self.total.saturating_add(units);
         let counted = self.months.entry(month.to_owned()).or_insert(0);
         *counted = counted.saturating_add(units);
-        while self.months.len() > MONTHS_MAX {
-            // After the clock went back, the current month may be the oldest. It is kept.
-            let Some(oldest) = self.months.keys().find(|kept| *kept != month).cloned() else { return };
-            self.months.remove(&oldest);
-        }
     }
 
-    /// Adds the units of another record of the same meter. Keeps the newest 24 months.
+    /// Adds the units of another record of the same meter.
     pub(super) fn add(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
         for (month, units) in &other.months {
             let counted = self.months.entry(month.clone()).or_insert(0);
             *counted = counted.saturating_add(*units);
-        }
-        while self.months.len() > MONTHS_MAX {
-            self.months.pop_first();
         }
     }
 
@@ -140,18 +132,34 @@ mod tests {
     }
 
     #[test]
-    fn months_are_counted_separately_and_the_oldest_are_dropped() {
+    fn months_are_counted_separately() {
         let mut record = UsageRecord::new(&AccountId::default(), Meter::Reads);
         for month in ["2026-01", "2026-02", "2026-01"] {
             record.count(month, 5);
         }
         assert_eq!((record.used_in("2026-01"), record.used_in("2026-02"), record.total), (10, 5, 15));
-        for year in 2027..2060 {
-            record.count(&format!("{year}-01"), 1);
+    }
+
+    #[test]
+    fn a_month_keeps_its_count_after_many_other_months() {
+        let mut record = UsageRecord::new(&AccountId::default(), Meter::Reads);
+        record.count("2026-01", 25);
+        for year in 1990..2060 {
+            record.count(&format!("{year}-06"), 1);
         }
-        assert_eq!((record.months.len(), record.used_in("2026-01"), record.used_in("2059-01")), (MONTHS_MAX, 0, 1));
-        record.count("1999-12", 3);
-        assert_eq!((record.months.len(), record.used_in("1999-12")), (MONTHS_MAX, 3));
-        assert_eq!(record.total, 15 + 33 + 3);
+        record.count("2026-01", 25);
+        assert_eq!((record.used_in("2026-01"), record.used_in("1990-06"), record.total), (50, 1, 120));
+    }
+
+    #[test]
+    fn a_sum_keeps_all_months() {
+        let mut sum = UsageRecord::new(&AccountId::default(), Meter::Reads);
+        sum.count("2026-01", 25);
+        let mut part = UsageRecord::new(&AccountId::default(), Meter::Reads);
+        for year in 2027..2097 {
+            part.count(&format!("{year}-06"), 1);
+        }
+        sum.add(&part);
+        assert_eq!((sum.used_in("2026-01"), sum.used_in("2096-06"), sum.total), (25, 1, 95));
     }
 }
