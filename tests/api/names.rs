@@ -59,6 +59,10 @@ impl Names {
         if word.starts_with("svc_") && word.len() > KEY_CHARS_MIN {
             return self.name("key", word);
         }
+        // Numbers can have as many digits, so the place decides too.
+        if is_place_of_key_id(before) && is_key_id(word) {
+            return self.name("key-id", word);
+        }
         let mut hidden = String::new();
         for part in word.split_inclusive(['-', '_']) {
             let value = part.trim_end_matches(['-', '_']);
@@ -85,14 +89,25 @@ impl Names {
 
 /// Returns the kind of a value, or `None` for a word that is the same in every run.
 fn kind(word: &str) -> Option<&'static str> {
-    let is_hex = word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match word.len() {
         // A ULID of this millennium starts with a zero. The sandbox writes it in lower case.
         ULID_CHARS if word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Some("id"),
-        COMMIT_CHARS if is_hex => Some("commit"),
-        KEY_ID_CHARS if is_hex => Some("key-id"),
+        COMMIT_CHARS if is_hex(word) => Some("commit"),
         _ => None,
     }
+}
+
+/// Returns whether a key's id may follow a text: in the field `id` and in the path of a key.
+fn is_place_of_key_id(before: &str) -> bool {
+    before.ends_with("\"id\": \"") || before.ends_with("/keys/")
+}
+
+fn is_key_id(word: &str) -> bool {
+    word.len() == KEY_ID_CHARS && is_hex(word)
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_word(character: char) -> bool {
@@ -112,6 +127,15 @@ fn values_get_names_that_can_be_used_again() {
     let hidden = names.hide(&text);
     assert_eq!(hidden, r#"{"id": "[id-1]", "key": "[key-1]", "note": "pay_[id-2]"}"#);
     assert_eq!(names.reveal(&hidden), text);
-    assert_eq!(names.hide("01M87DTKN2JH67PPTGYFAKN7X1/8f0a92a3b32b657b"), "[id-1]/[key-id-1]");
+    assert_eq!(
+        names.hide(r#"/v1/keys/8f0a92a3b32b657b {"id": "8f0a92a3b32b657b"}"#),
+        r#"/v1/keys/[key-id-1] {"id": "[key-id-1]"}"#
+    );
     assert_eq!(names.hide("a-word_with 26 characters é"), "a-word_with 26 characters é");
+}
+
+#[test]
+fn a_number_is_not_taken_for_the_id_of_a_key() {
+    let text = r#"{"media_bytes": 1048576000000000, "hash": "8f0a92a3b32b657b"}"#;
+    assert_eq!(Names::default().hide(text), text);
 }
