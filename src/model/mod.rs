@@ -13,6 +13,7 @@ pub mod encoder;
 mod error;
 pub mod hosted;
 mod index;
+mod query_cache;
 pub mod static_table;
 pub mod vectors;
 mod word_pieces;

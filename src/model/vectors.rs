@@ -1,24 +1,25 @@
 //! Vectors of one model, each computed once.
 //!
 //! A vector is kept under the model and the hash of its text. Vectors of cues are stored by namespace, so that a
-//! rebuild of the index needs no calls; vectors of queries are cached in memory. Vectors of an immediate model are not
-//! kept.
+//! rebuild of the index needs no calls; vectors of queries are cached in memory by account. Vectors of an immediate model
+//! are not kept.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use cuebase_storage::records::VectorKey;
-use cuebase_storage::{NamespaceId, NamespaceKey, Store};
+use cuebase_storage::{AccountId, NamespaceId, NamespaceKey, Store};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::error::ModelError;
+use super::query_cache::QueryCache;
 use crate::sha256::sha256;
 
 /// Maximum number of queries with a cached vector: 16 MiB at 1,024 dimensions.
-const CACHED_QUERIES_MAX: u64 = 4096;
+const CACHED_QUERIES_MAX: usize = 4096;
 /// Maximum number of texts in one call to a model.
 pub const BATCH_TEXTS: usize = 128;
 
@@ -28,7 +29,7 @@ pub struct Vectors {
     store: Option<Arc<Store>>,
     /// Hash of the model's identity.
     key: [u8; 8],
-    queries: moka::sync::Cache<[u8; 32], Arc<Vec<f32>>>,
+    queries: QueryCache,
 }
 
 impl Vectors {
@@ -36,7 +37,7 @@ impl Vectors {
     pub fn new(model: Arc<dyn Embedder>, store: Option<Arc<Store>>) -> Self {
         let mut key = [0; 8];
         key.copy_from_slice(&sha256(&[model.identity().as_bytes()])[..8]);
-        Self { model, store, key, queries: moka::sync::Cache::new(CACHED_QUERIES_MAX) }
+        Self { model, store, key, queries: QueryCache::new(CACHED_QUERIES_MAX) }
     }
 
     /// Returns the model.
@@ -88,17 +89,17 @@ impl Vectors {
         Ok(missing.len())
     }
 
-    /// Returns the vector of a query, from the cache if possible.
-    pub fn of_query(&self, text: &str, deadline: Deadline) -> Result<Arc<Vec<f32>>, ModelError> {
+    /// Returns the vector of a query of an account, from the cache if possible.
+    pub fn of_query(&self, account: &AccountId, text: &str, deadline: Deadline) -> Result<Arc<Vec<f32>>, ModelError> {
         if self.model.is_immediate() {
             return Ok(Arc::new(self.embed_one(text, deadline)?));
         }
         let key = sha256(&[text.as_bytes()]);
-        if let Some(cached) = self.queries.get(&key) {
+        if let Some(cached) = self.queries.get(account, &key) {
             return Ok(cached);
         }
         let vector = Arc::new(self.embed_one(text, deadline)?);
-        self.queries.insert(key, Arc::clone(&vector));
+        self.queries.insert(account, key, Arc::clone(&vector));
         Ok(vector)
     }
 
@@ -148,7 +149,7 @@ fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_storage::{AccountId, NamespaceName};
+    use cuebase_storage::NamespaceName;
     use ulid::Ulid;
 
     use super::*;
@@ -194,9 +195,20 @@ mod tests {
         assert_eq!(vectors.available(a, ""), Some(vec![0.0, 0.0]));
         assert_eq!(vectors.available(b, "one"), None, "the vector belongs to another namespace");
         for _ in 0..3 {
-            vectors.of_query("who?", deadline()).expect("a vector");
+            vectors.of_query(&key.account, "who?", deadline()).expect("a vector");
         }
         assert_eq!(model.texts.load(Ordering::SeqCst), 5);
+    }
+
+    #[test]
+    fn a_query_of_another_account_is_embedded_again() {
+        let model = Arc::new(Counting::default());
+        let vectors = Vectors::new(model.clone(), None);
+        for (account, texts) in [("a", 1), ("b", 2), ("a", 2), ("b", 2)] {
+            let account = AccountId::new(account).expect("is valid");
+            vectors.of_query(&account, "who?", Deadline::background(Duration::from_secs(1))).expect("a vector");
+            assert_eq!(model.texts.load(Ordering::SeqCst), texts);
+        }
     }
 
     #[test]

@@ -115,6 +115,11 @@ impl Namespace {
         NamespaceKey { account: self.account.clone(), name: self.name.clone(), id: self.id }
     }
 
+    /// The account that the namespace belongs to.
+    pub(crate) fn account(&self) -> &AccountId {
+        &self.account
+    }
+
     /// The id of this creation of the namespace.
     pub fn id(&self) -> NamespaceId {
         self.id

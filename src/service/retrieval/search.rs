@@ -144,7 +144,7 @@ impl Reads {
                 return QueryEmbedding { time: began.elapsed(), ..known.clone() };
             }
         }
-        let vector = self.query_vector(&model, &text, search.deadline);
+        let vector = self.query_vector(lease.account(), &model, &text, search.deadline);
         let time = began.elapsed();
         let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
         let embedding = QueryEmbedding { model, text, vector, time };
@@ -154,8 +154,8 @@ impl Reads {
 
     /// Returns the vector of a query by a model. Returns `None` if the model is missing or does not respond in time;
     /// the other arms then find memories without it.
-    fn query_vector(&self, model: &str, text: &str, deadline: Deadline) -> Option<Arc<Vec<f32>>> {
-        match self.models.of(model)?.of_query(text, deadline) {
+    fn query_vector(&self, account: &AccountId, model: &str, text: &str, deadline: Deadline) -> Option<Arc<Vec<f32>>> {
+        match self.models.of(model)?.of_query(account, text, deadline) {
             Ok(vector) => Some(vector),
             Err(error) => {
                 tracing::warn!(error = error.kind(), "a query is searched without its vector");
