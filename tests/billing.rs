@@ -4,6 +4,7 @@
 mod payments;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuebase_storage::records::{Meter, PlanName, PricesRecord, TransactionRecord, WalletRecord};
 use cuebase_storage::{AccountId, Store};
@@ -196,6 +197,31 @@ fn an_empty_wallet_refuses_writes_if_enforced_but_never_reads() {
     let link = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000}))).body["payment_link"].clone();
     Client::new().post(link.as_str().expect("a link")).send().expect("pays");
     assert_eq!(server.post("/v1/memories", &body).status, 202);
+}
+
+#[test]
+fn concurrent_writes_do_not_overdraw_an_enforced_balance() {
+    let (_folder, data) = fresh();
+    let settings = format!("{SANDBOX}[billing]\nenforce_balance = true\nrates = 'writes=5000,reads=0,chats=0'\n");
+    let server = Server::start_configured(&data, &settings);
+    let session = stdout(&data, &["token"]);
+    let started = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000})));
+    Client::new().post(started.body["payment_link"].as_str().expect("a link")).send().expect("pays");
+    let accepted = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for number in 0..50 {
+            let (server, accepted) = (&server, &accepted);
+            scope.spawn(move || {
+                let text = format!("Bollard {number} is loose");
+                let answer = server.post("/v1/memories", &json!({"messages": [{"role": "user", "content": text}]}));
+                match answer.status {
+                    202 => _ = accepted.fetch_add(1, Ordering::SeqCst),
+                    status => assert_eq!((status, answer.code()), (402, "payment_required"), "{answer:?}"),
+                }
+            });
+        }
+    });
+    assert_eq!((accepted.into_inner(), statement(&server)), (10, (0, 50_000, -50_000)));
 }
 
 /// Writes and reads, and checks that the meters have counted both.

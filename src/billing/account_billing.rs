@@ -12,7 +12,8 @@ use cuebase_storage::{AccountId, Store};
 use parking_lot::Mutex;
 
 use super::dodo::Dodo;
-use super::meters::{Meters, Recency};
+use super::funds::wallet_is_empty;
+use super::meters::{Allowance, Meters, Recency, Reservation};
 use super::month::seconds_until_next_month;
 use super::permit::Permit;
 use super::plans::{Plan, UNLIMITED};
@@ -102,13 +103,13 @@ impl Billing {
         self.sandbox.as_ref()
     }
 
-    /// Reserves one unit of a meter; for a write, within the plan's limit of stored memories.
+    /// Reserves one unit of a meter; for a write, within the plan's limit of stored memories and the balance.
     ///
     /// The unit counts when the permit is charged, and does not count if the permit is dropped.
     ///
     /// # Errors
     ///
-    /// `quota_exceeded` when the plan leaves no room for it.
+    /// `quota_exceeded` when the plan leaves no room for it, `payment_required` when the balance does not cover a write.
     pub fn reserve(&self, account: &AccountId, meter: Meter) -> Result<Permit<'_>> {
         self.reserve_units(account, meter, 1, 1)
     }
@@ -119,7 +120,7 @@ impl Billing {
     ///
     /// # Errors
     ///
-    /// `quota_exceeded` when the plan does not leave room for all of them.
+    /// `quota_exceeded` when the plan does not leave room for all of them, `payment_required` as for [`Self::reserve`].
     pub fn reserve_units(
         &self,
         account: &AccountId,
@@ -135,7 +136,11 @@ impl Billing {
                 return Err(self.quota_exceeded("memories", limits.memories));
             }
         }
-        self.reserve_within(account, meter, units, limits.of(meter))
+        let mut allowance = Allowance::up_to(limits.of(meter));
+        if meter == Meter::Writes {
+            allowance.funds = self.write_funds(account)?;
+        }
+        self.reserve_within(account, meter, units, &allowance)
     }
 
     /// Reserves room for an uploaded file. The record of the permit's charge belongs in the batch of the file's own
@@ -146,13 +151,20 @@ impl Billing {
     /// `quota_exceeded` when the plan's limit of stored bytes leaves no room for it.
     pub fn reserve_media(&self, account: &AccountId, bytes: u64) -> Result<Permit<'_>> {
         let limit = self.plan(account)?.limits.media_bytes;
-        self.reserve_within(account, Meter::MediaBytes, bytes, limit)
+        self.reserve_within(account, Meter::MediaBytes, bytes, &Allowance::up_to(limit))
     }
 
-    fn reserve_within(&self, account: &AccountId, meter: Meter, units: u64, limit: u64) -> Result<Permit<'_>> {
-        match self.meters.reserve(account, meter, units, limit)? {
-            Some(permit) => Ok(permit),
-            None => Err(self.quota_exceeded(meter.name(), limit)),
+    fn reserve_within(
+        &self,
+        account: &AccountId,
+        meter: Meter,
+        units: u64,
+        allowance: &Allowance,
+    ) -> Result<Permit<'_>> {
+        match self.meters.reserve_within(account, meter, units, allowance)? {
+            Reservation::Granted(permit) => Ok(permit),
+            Reservation::AboveLimit => Err(self.quota_exceeded(meter.name(), allowance.limit)),
+            Reservation::WithoutFunds => Err(wallet_is_empty()),
         }
     }
 
@@ -184,19 +196,6 @@ impl Billing {
     /// is writing.
     pub fn flush_meters(&self) -> Result<()> {
         self.meters.flush()
-    }
-
-    /// Refuses a write if `billing.enforce_balance` is set and the wallet of the `payg` account is empty.
-    ///
-    /// # Errors
-    ///
-    /// `payment_required`.
-    pub fn require_balance(&self, account: &AccountId) -> Result<()> {
-        if self.settings.enforce_balance && self.plan(account)?.priced && self.balance(account)? <= 0 {
-            let message = "the wallet is empty: recharge it with POST /v1/billing/recharge; reads remain available";
-            return Err(Error::PaymentRequired(message.into()));
-        }
-        Ok(())
     }
 
     /// Returns the plan in effect.
@@ -355,7 +354,7 @@ mod tests {
         for transaction in billing.store.transactions(&account, usize::MAX).expect("reads") {
             debited += transaction.amount_paise;
         }
-        assert_eq!((billing.balance(&account).expect("reads"), debited), (-80, -80));
+        assert_eq!((billing.wallet(&account).expect("reads").balance_paise, debited), (-80, -80));
     }
 
     #[test]
@@ -420,6 +419,6 @@ mod tests {
                 scope.spawn(|| billing.pay_in_sandbox(&checkout.id).expect("pays"));
             }
         });
-        assert_eq!(billing.balance(&account).expect("reads"), 50_000);
+        assert_eq!(billing.wallet(&account).expect("reads").balance_paise, 50_000);
     }
 }

@@ -18,6 +18,7 @@ use cuebase_storage::records::Meter;
 use cuebase_storage::{AccountId, Store};
 
 use super::counters::{CounterRegistry, UsageChange};
+use super::funds::Funds;
 use crate::clock::Clock;
 use crate::error::Result;
 
@@ -30,6 +31,32 @@ pub(super) enum Recency {
     Recent,
     /// Read for the call.
     Current,
+}
+
+/// What units may be reserved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// Maximum number of units in the month; for a level, the maximum level.
+    pub(super) limit: u64,
+    /// The balance that the units use. `None` if they need none.
+    pub(super) funds: Option<Funds>,
+}
+
+impl Allowance {
+    /// Units that need no balance, up to a limit.
+    pub(super) fn up_to(limit: u64) -> Self {
+        Self { limit, funds: None }
+    }
+}
+
+/// The outcome of a reservation.
+pub(super) enum Reservation<'a> {
+    /// The units are reserved.
+    Granted(Permit<'a>),
+    /// The limit leaves no room for the units.
+    AboveLimit,
+    /// Earlier units use up the balance.
+    WithoutFunds,
 }
 
 /// Pause between two batches, so that counts made meanwhile share one.
@@ -54,8 +81,36 @@ impl Meters {
         Ok(Self { registry, writer: Some(writer) })
     }
 
-    /// Reserves units of a meter. Returns `None` when the limit leaves no room for them in addition to used and
-    /// reserved units.
+    /// Reserves units of a meter, if the limit leaves room for them and the funds are not used up. Units that are
+    /// reserved but not charged yet count as used.
+    pub(super) fn reserve_within(
+        &self,
+        account: &AccountId,
+        meter: Meter,
+        units: u64,
+        allowance: &Allowance,
+    ) -> Result<Reservation<'_>> {
+        let counter = self.registry.counter(account, meter)?;
+        let now = self.registry.clock.now();
+        // Held until the units are reserved, so that concurrent calls do not count on the same room or funds.
+        let mut state = counter.state.lock();
+        if let Some(funds) = &allowance.funds
+            && !funds.remain_after(state.total().saturating_add(state.reserved))
+        {
+            return Ok(Reservation::WithoutFunds);
+        }
+        let total = state.used(meter, now).saturating_add(state.reserved).saturating_add(units);
+        if total > allowance.limit {
+            return Ok(Reservation::AboveLimit);
+        }
+        state.reserved = state.reserved.saturating_add(units);
+        drop(state);
+        let change = if meter == Meter::MediaBytes { UsageChange::Keep(units) } else { UsageChange::Count(units) };
+        Ok(Reservation::Granted(Permit::new(&self.registry, counter, change, units)))
+    }
+
+    /// Reserves units of a meter that need no balance. Returns `None` when the limit leaves no room for them.
+    #[cfg(test)]
     pub(super) fn reserve(
         &self,
         account: &AccountId,
@@ -63,17 +118,10 @@ impl Meters {
         units: u64,
         limit: u64,
     ) -> Result<Option<Permit<'_>>> {
-        let counter = self.registry.counter(account, meter)?;
-        let now = self.registry.clock.now();
-        let mut state = counter.state.lock();
-        let total = state.used(meter, now).saturating_add(state.reserved).saturating_add(units);
-        if total > limit {
-            return Ok(None);
+        match self.reserve_within(account, meter, units, &Allowance::up_to(limit))? {
+            Reservation::Granted(permit) => Ok(Some(permit)),
+            Reservation::AboveLimit | Reservation::WithoutFunds => Ok(None),
         }
-        state.reserved = state.reserved.saturating_add(units);
-        drop(state);
-        let change = if meter == Meter::MediaBytes { UsageChange::Keep(units) } else { UsageChange::Count(units) };
-        Ok(Some(Permit::new(&self.registry, counter, change, units)))
     }
 
     /// Returns a permit that lowers the level of stored media.

@@ -14,16 +14,22 @@
 //! A unit costs the price at the time of its use: each start records its prices. If the next start has other prices, it
 //! first settles all earlier usage at the recorded ones.
 //!
+//! A payment is credited with what was paid, never with what its metadata say. Amounts of money are added with a check:
+//! what does not fit into a balance is refused before anything is written. With `billing.enforce_balance`, a write
+//! reserves its price when it is admitted.
+//!
 //! Without a payment provider (the default) a unit costs nothing: meters count, no debit is made, and statements show
 //! an empty wallet. Earlier wallets and transactions are kept and are shown again once a provider is configured.
 
 mod account_billing;
 mod counters;
 pub mod dodo;
+mod funds;
 mod metadata;
 pub mod meters;
 mod month;
 pub mod notifications;
+mod paid;
 mod permit;
 pub mod plans;
 mod prices;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::account_billing::Billing;
 use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::meters::Recency;
+use super::paid::paid_amount;
 use crate::error::{Error, Result, was_committed};
 use crate::error_codes::ErrorCode;
 use crate::webhook::{Signature, TOLERANCE_SECONDS};
@@ -60,8 +61,10 @@ struct EventData {
     payment_id: Option<String>,
     subscription_id: Option<String>,
     product_id: Option<String>,
-    total_amount: Option<i64>,
-    currency: Option<String>,
+    /// Amount paid. Of any type, so that a wrong one is refused and not sent again.
+    total_amount: Value,
+    /// Currency of `total_amount`.
+    currency: Value,
     metadata: Map<String, Value>,
 }
 
@@ -94,7 +97,7 @@ impl Billing {
         Ok(Notification { id: headers.id.to_owned(), at_ms: event.at_ms(headers, now), event })
     }
 
-    /// Processes a notification, each id once. Returns false if it was processed before or changes nothing. All units
+    /// Processes a notification, each id once. Returns false if it was processed before, is refused or changes nothing. All units
     /// that were used until now must have been written: those that are written later count under the new plan.
     ///
     /// # Errors
@@ -131,7 +134,11 @@ impl Billing {
         }
     }
 
-    /// Credits a paid recharge to the wallet, once per payment.
+    /// Credits a paid recharge to the wallet, once per payment: what was paid, up to the requested amount. Taxes that the
+    /// provider adds are part of what was paid, so more can be paid than was requested.
+    ///
+    /// A payment that is refused is logged, and its notification is answered like others that change nothing. With an
+    /// error, the provider would send it again.
     fn credit_recharge(&self, data: &EventData) -> Result<Option<RecordBatch<'_>>> {
         let Some(id) = data.payment_id.as_deref().filter(|id| !id.is_empty()) else { return Ok(None) };
         let stored = self.store.stored_payment(id)?;
@@ -144,30 +151,26 @@ impl Billing {
         if payment.credited || payment.amount_paise <= 0 {
             return Ok(None);
         }
-        if self.is_underpaid(data, &payment) {
-            tracing::warn!(payment = id, "less was paid than was requested; nothing is credited");
+        let (account, requested) = (&payment.account, payment.amount_paise);
+        let paid = match paid_amount(&data.total_amount, &data.currency, &self.settings.currency) {
+            Ok(paid) => paid,
+            Err(refusal) => {
+                tracing::error!(payment = id, ?account, %refusal, "a payment is refused and not credited");
+                return Ok(None);
+            }
+        };
+        if paid < requested {
+            tracing::warn!(payment = id, ?account, paid, requested, "less was paid than was requested");
+        }
+        let mut change = self.begin_change(account)?;
+        if let Err(refusal) = change.book(paid.min(requested), format!("recharge {id}")) {
+            tracing::error!(payment = id, ?account, %refusal, "a payment is refused and not credited");
             return Ok(None);
         }
-        let mut change = self.begin_change(&payment.account)?;
-        change.book(payment.amount_paise, format!("recharge {id}"));
         payment.credited = true;
         let mut batch = change.batch(&self.store)?;
         batch.replace_payment(&stored, &payment)?;
         Ok(Some(batch))
-    }
-
-    /// Returns whether less was paid than requested. An amount in another currency cannot be compared; the provider's
-    /// word that the payment succeeded counts then.
-    fn is_underpaid(&self, data: &EventData, payment: &PaymentRecord) -> bool {
-        if let Some(currency) = &data.currency
-            && *currency != self.settings.currency
-        {
-            return false;
-        }
-        match data.total_amount {
-            Some(paid) => paid < payment.amount_paise,
-            None => false,
-        }
     }
 
     /// Begins or continues a plan, unless a later event is known that changed the plan or ended this subscription:
@@ -181,7 +184,7 @@ impl Billing {
             return Ok(None);
         }
         // Earlier usage is debited under the former plan.
-        change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?);
+        change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?)?;
         change.wallet.plan = Some(plan);
         change.wallet.subscription.clone_from(&data.subscription_id);
         change.wallet.plan_changed_at_ms = at_ms;
@@ -214,7 +217,7 @@ impl Billing {
                 return Ok(None);
             }
             // Earlier usage is debited under the plan that ends.
-            change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?);
+            change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?)?;
             change.wallet.plan = None;
             change.wallet.subscription = None;
             change.wallet.plan_changed_at_ms = at_ms;

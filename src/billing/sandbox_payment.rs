@@ -1,6 +1,5 @@
 //! Payments in the sandbox: the click on "pay" becomes a signed notification.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::account_billing::Billing;
@@ -23,10 +22,30 @@ impl Billing {
         let Some(mut order) = sandbox.order(id)? else {
             return Err(Error::not_found(ErrorCode::NotFound, format!("payment {id:?} does not exist")));
         };
-        self.process_own_notification(&format!("evt_{}", order.id), &event_of_payment(&order, self.clock.now()))?;
+        self.process_own_notification(&format!("evt_{}", order.id), &self.event_of_payment(&order))?;
         order.paid = true;
         sandbox.put(&order).map_err(Error::internal)?;
         Ok(order)
+    }
+
+    /// Returns the body of the notification that an order was paid now.
+    fn event_of_payment(&self, order: &SandboxOrder) -> Value {
+        match &order.item {
+            SandboxItem::Recharge(amount) => json!({
+                "type": "payment.succeeded",
+                "data": {
+                    "payment_id": order.id,
+                    "total_amount": amount,
+                    "currency": self.settings.currency,
+                    "metadata": {ACCOUNT_KEY: order.account, AMOUNT_KEY: amount.to_string()},
+                },
+            }),
+            SandboxItem::Plan(plan) => json!({
+                "type": "subscription.active",
+                "timestamp": self.clock.now().to_string(),
+                "data": {"subscription_id": order.id, "metadata": {ACCOUNT_KEY: order.account, PLAN_KEY: plan}},
+            }),
+        }
     }
 
     /// Signs and processes a notification of the sandbox, on the same path as one from outside.
@@ -37,24 +56,5 @@ impl Billing {
         let signature = secret.sign(id, &timestamp, &body);
         let headers = Signature { id, timestamp: &timestamp, signature: &signature };
         self.process_notification(&self.verify_notification(&headers, &body)?)
-    }
-}
-
-/// Returns the body of the notification that an order was paid at a time.
-fn event_of_payment(order: &SandboxOrder, now: Timestamp) -> Value {
-    match &order.item {
-        SandboxItem::Recharge(amount) => json!({
-            "type": "payment.succeeded",
-            "data": {
-                "payment_id": order.id,
-                "total_amount": amount,
-                "metadata": {ACCOUNT_KEY: order.account, AMOUNT_KEY: amount.to_string()},
-            },
-        }),
-        SandboxItem::Plan(plan) => json!({
-            "type": "subscription.active",
-            "timestamp": now.to_string(),
-            "data": {"subscription_id": order.id, "metadata": {ACCOUNT_KEY: order.account, PLAN_KEY: plan}},
-        }),
     }
 }

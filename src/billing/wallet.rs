@@ -111,7 +111,7 @@ impl Billing {
             }
             Err(Error::Disk { .. }) => {
                 let mut change = self.begin_change(account)?;
-                change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?);
+                change.debit(&self.unsettled_usage(&change.wallet, Recency::Current)?)?;
                 unwritten = change.transactions;
                 change.wallet
             }
@@ -149,16 +149,6 @@ impl Billing {
         }
     }
 
-    /// Returns the balance minus the usage that is not debited yet.
-    pub(super) fn balance(&self, account: &AccountId) -> Result<i64> {
-        let wallet = self.wallet(account)?;
-        let mut balance = wallet.balance_paise;
-        for usage in self.unsettled_usage(&wallet, Recency::Recent)? {
-            balance = balance.saturating_sub(usage.paise);
-        }
-        Ok(balance)
-    }
-
     /// Debits the usage since the last settlement, one transaction per meter, in one batch. The batch is synced.
     pub fn settle(&self, account: &AccountId) -> Result<WalletRecord> {
         loop {
@@ -167,7 +157,7 @@ impl Billing {
             if usage.is_empty() {
                 return Ok(change.wallet);
             }
-            change.debit(&usage);
+            change.debit(&usage)?;
             let batch = change.batch(&self.store)?;
             if was_committed(self.store.commit_synced(batch))? {
                 return Ok(change.wallet);
@@ -183,7 +173,7 @@ impl Billing {
             if usage.is_empty() {
                 return Ok(());
             }
-            change.debit(&usage);
+            change.debit(&usage)?;
             let batch = change.batch(&self.store)?;
             if was_committed(self.store.commit(batch))? {
                 return Ok(());
@@ -200,7 +190,10 @@ impl Billing {
             if change.wallet.customer.is_some() || balance_paise >= 0 {
                 return Ok(());
             }
-            change.book(balance_paise.saturating_neg(), "used while payments were off".into());
+            let Some(debt_paise) = balance_paise.checked_neg() else {
+                return Err(Error::internal(format!("a debt of {balance_paise} paise cannot be credited")));
+            };
+            change.book(debt_paise, "used while payments were off".into()).map_err(Error::internal)?;
             let batch = change.batch(&self.store)?;
             if was_committed(self.store.commit(batch))? {
                 return Ok(());
@@ -224,7 +217,7 @@ impl Billing {
             let units = total.saturating_sub(settled);
             let rate = rate_of(&plan, &self.charged, meter);
             if units > 0 {
-                let paise = i64::try_from(units.saturating_mul(rate)).unwrap_or(i64::MAX);
+                let paise = price_of(units, rate)?;
                 unsettled.push(UnsettledUsage { meter, total, units, paise });
             }
         }
@@ -270,6 +263,11 @@ impl Billing {
             return Err(Error::invalid(ErrorCode::AboveMaximum, message));
         }
         let provider = self.live_provider()?;
+        let balance_paise = self.wallet(account)?.balance_paise;
+        if balance_paise.checked_add(amount_paise).is_none() {
+            let message = format!("amount_paise: a wallet with {balance_paise} paise cannot hold {amount_paise} more");
+            return Err(Error::invalid(ErrorCode::AboveMaximum, message));
+        }
         let customer = self.customer(provider, account, email)?;
         let checkout = provider.start_payment(account, &customer, amount_paise).map_err(unavailable)?;
         let payment =
@@ -357,8 +355,17 @@ impl TransactionView {
     }
 }
 
+/// Returns the price of units, in paise.
+fn price_of(units: u64, rate_paise: u64) -> Result<i64> {
+    let price = units.checked_mul(rate_paise).map(i64::try_from);
+    match price {
+        Some(Ok(paise)) => Ok(paise),
+        _ => Err(Error::internal(format!("{units} units at {rate_paise} paise cost more than a balance can hold"))),
+    }
+}
+
 /// Returns the price of one unit of a meter, in paise; 0 for plans that do not charge units.
-fn rate_of(plan: &Plan, rates: &BTreeMap<Meter, u64>, meter: Meter) -> u64 {
+pub(super) fn rate_of(plan: &Plan, rates: &BTreeMap<Meter, u64>, meter: Meter) -> u64 {
     if !plan.priced {
         return 0;
     }

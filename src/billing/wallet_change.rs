@@ -6,7 +6,7 @@ use cuebase_storage::records::{Meter, RecordBatch, Stored, TransactionRecord, Wa
 use cuebase_storage::{AccountId, Store};
 use ulid::Ulid;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A wallet that is being changed, and the transactions that explain the change of its balance.
 pub(super) struct WalletChange {
@@ -31,6 +31,14 @@ pub(super) struct UnsettledUsage {
     pub(super) paise: i64,
 }
 
+/// A change of a balance that the record cannot hold.
+#[derive(Debug, thiserror::Error)]
+#[error("a balance of {balance_paise} paise cannot change by {amount_paise}: the result does not fit into 64 bits")]
+pub(super) struct BalanceOverflow {
+    pub(super) balance_paise: i64,
+    pub(super) amount_paise: i64,
+}
+
 impl WalletChange {
     /// Reads the wallet of an account; an empty one if none is stored.
     pub(super) fn begin(store: &Store, account: &AccountId, at_ms: i64) -> Result<Self> {
@@ -42,21 +50,31 @@ impl WalletChange {
         Ok(Self { stored, wallet, transactions: Vec::new(), at_ms })
     }
 
-    /// Adds an amount to the balance, or subtracts a negative one, and adds the transaction that says why.
-    pub(super) fn book(&mut self, amount_paise: i64, note: String) {
-        self.wallet.balance_paise = self.wallet.balance_paise.saturating_add(amount_paise);
+    /// Adds an amount to the balance, or subtracts a negative one, and adds the transaction that says why. Changes
+    /// nothing if the result does not fit into the balance.
+    pub(super) fn book(&mut self, amount_paise: i64, note: String) -> Result<(), BalanceOverflow> {
+        let balance_paise = self.wallet.balance_paise;
+        let Some(changed) = balance_paise.checked_add(amount_paise) else {
+            return Err(BalanceOverflow { balance_paise, amount_paise });
+        };
+        self.wallet.balance_paise = changed;
         let id = Ulid::nil();
         self.transactions.push(TransactionRecord { id, amount_paise, note, at_ms: self.at_ms });
+        Ok(())
     }
 
     /// Debits usage. Free units are settled too: left unsettled, they would be charged at a later price.
-    pub(super) fn debit(&mut self, usage: &[UnsettledUsage]) {
+    ///
+    /// # Errors
+    /// An internal error if the balance cannot hold a debit. The change must not be written then.
+    pub(super) fn debit(&mut self, usage: &[UnsettledUsage]) -> Result<()> {
         for UnsettledUsage { meter, total, units, paise } in usage {
             self.wallet.settled.insert(*meter, *total);
             if *paise > 0 {
-                self.book(-paise, format!("{units} {}", meter.name()));
+                self.book(-paise, format!("{units} {}", meter.name())).map_err(Error::internal)?;
             }
         }
+        Ok(())
     }
 
     /// Returns a batch with the wallet and its transactions. It cannot be committed if the stored wallet changed since

@@ -170,9 +170,7 @@ impl Intake {
         if is_free {
             return Ok(None);
         }
-        if matches!(work, QueuedWork::Conversation { .. } | QueuedWork::Document { .. }) {
-            self.billing.require_balance(account)?;
-        }
+        self.billing.require_balance(account)?;
         let permit = self.billing.reserve(account, Meter::Writes)?;
         Ok(Some(permit))
     }

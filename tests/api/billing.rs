@@ -16,6 +16,10 @@ const DODO: &str = "[payments]\nprovider = 'dodo'\nurl = 'http://127.0.0.1:9'\na
 /// Settings for the payment provider that takes no money.
 const SANDBOX: &str = "[payments]\nprovider = 'sandbox'\n";
 
+/// Settings for that provider with the secret of the tests.
+const SIGNED_SANDBOX: &str = "[payments]\nprovider = 'sandbox'\n\
+    webhook_secret = 'whsec_Y3VlYmFzZSB0ZXN0cyBzaWduIHdpdGggdGhpcw=='\n";
+
 /// A write that is counted.
 const WRITE: &str = "POST /v1/memories/facts/a.md\n{\"content\": \"x\"}";
 
@@ -183,4 +187,68 @@ fn a_notification_that_is_unsigned_or_old_is_refused() {
     assert_eq!((unreadable.status, &unreadable.json()["error"]["code"]), (400, &json!("invalid_body")));
     api.send("GET /v1/usage");
     assert_snapshot!(api.transcript());
+}
+
+/// Sends a notification of a payment for which some paise were requested. `paid` holds the fields of what was paid.
+/// Returns whether it was processed.
+fn pay(api: &Api, payment: &str, requested: i64, paid: &str) -> bool {
+    let body = format!(
+        r#"{{"type": "payment.succeeded", "data": {{"payment_id": "{payment}", {paid}, "metadata": {{"cuebase_account": "default", "cuebase_recharge_paise": "{requested}"}}}}}}"#
+    );
+    let answer = notify(api, &format!("event of {payment}"), api.now().as_second(), &body);
+    // With any other status, the provider sends the notification again.
+    assert_eq!((answer.status, &answer.json()["received"]), (200, &json!(true)), "{body}");
+    answer.json()["processed"].as_bool().expect("a boolean")
+}
+
+fn balance(api: &Api) -> i64 {
+    api.get("/v1/billing").json()["balance_paise"].as_i64().expect("paise")
+}
+
+#[test]
+fn a_payment_that_is_not_in_the_currency_of_the_wallet_is_refused() {
+    let api = Api::open_with(SIGNED_SANDBOX);
+    let fields = [
+        r#""total_amount": 1, "currency": "JPY""#,
+        r#""total_amount": 1000000, "currency": "JPY""#,
+        r#""total_amount": 1000000, "currency": "inr""#,
+        r#""total_amount": 1000000, "currency": null"#,
+        r#""total_amount": 1000000, "currency": 356"#,
+        r#""total_amount": 1000000"#,
+        r#""total_amount": 0, "currency": "INR""#,
+        r#""total_amount": -5, "currency": "INR""#,
+        r#""total_amount": "1000000", "currency": "INR""#,
+        r#""total_amount": 1e30, "currency": "INR""#,
+        r#""currency": "INR""#,
+    ];
+    for (number, paid) in fields.into_iter().enumerate() {
+        assert!(!pay(&api, &format!("pay_{number}"), 1_000_000, paid), "{paid}");
+        assert_eq!(balance(&api), 0, "{paid}");
+    }
+    // A refused notification leaves nothing behind that would refuse a correct one.
+    assert!(pay(&api, "pay_0", 1_000_000, r#""total_amount": 1000000, "currency": "INR""#));
+    assert_eq!(balance(&api), 1_000_000);
+}
+
+#[test]
+fn what_was_paid_is_credited_up_to_what_was_requested() {
+    let api = Api::open_with(SIGNED_SANDBOX);
+    let mut expected = 0;
+    for (number, (paid, credited)) in [(1, 1), (999_999, 999_999), (1_180_000, 1_000_000)].into_iter().enumerate() {
+        let fields = format!(r#""total_amount": {paid}, "currency": "INR""#);
+        assert!(pay(&api, &format!("pay_{number}"), 1_000_000, &fields));
+        expected += credited;
+        assert_eq!(balance(&api), expected, "{paid} paise were paid");
+    }
+}
+
+#[test]
+fn a_payment_that_would_overflow_the_balance_is_refused() {
+    let api = Api::open_with(SIGNED_SANDBOX);
+    let paid = |amount: i64| format!(r#""total_amount": {amount}, "currency": "INR""#);
+    assert!(pay(&api, "pay_1", i64::MAX, &paid(i64::MAX)));
+    assert_eq!(balance(&api), i64::MAX);
+    assert!(!pay(&api, "pay_2", 1, &paid(1)));
+    assert_eq!(balance(&api), i64::MAX);
+    api.assert_refused("session POST /v1/billing/recharge\n{\"amount_paise\": 50000}", 400, "above_maximum");
 }

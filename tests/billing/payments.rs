@@ -120,14 +120,19 @@ fn requests_to_the_provider_follow_its_documented_api() {
     assert_eq!(payment["product_cart"], json!([{"product_id": "pdt_r", "quantity": 1, "amount": 60000}]));
     assert!(payment["billing"]["country"].is_string() && payment["metadata"].is_object());
 
-    // A smaller amount does not pay the recharge. Amounts in another currency are not compared.
-    assert_eq!(notify(&server, "evt_less", &paid("pay_0", 59999)).body["processed"], false);
-    assert_eq!(statement(&server).0, 0);
+    // A payment in another currency is refused, and its provider does not have to send it again.
     let abroad = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 70000})));
     let mut event = paid(abroad.body["payment_id"].as_str().expect("an id"), 800);
     event["data"]["currency"] = json!("USD");
-    assert_eq!(notify(&server, "evt_usd", &event).body["processed"], true);
-    assert_eq!((statement(&server).0, books.sum()), (70000, 70000));
+    let refused = notify(&server, "evt_usd", &event);
+    assert_eq!((refused.status, refused.body), (200, json!({"received": true, "processed": false})));
+    assert_eq!((statement(&server).0, books.sum()), (0, 0));
+    assert!(server.log().contains("a payment is refused and not credited"));
+
+    // What was paid is credited, not what was requested.
+    let less = paid(abroad.body["payment_id"].as_str().expect("an id"), 69_999);
+    assert_eq!(notify(&server, "evt_less", &less).body["processed"], true);
+    assert_eq!((statement(&server).0, books.sum()), (69_999, 69_999));
 
     // A payment is credited once, also if it is notified several times and under different ids.
     assert_eq!(notify(&server, "evt_1", &paid("pay_0", 60000)).body, json!({"received": true, "processed": true}));
@@ -137,16 +142,16 @@ fn requests_to_the_provider_follow_its_documented_api() {
     let bad = notify_signed(&server, "evt_3", &paid("pay_0", 60000), |signature| signature.replace("v1,", "v1,A"));
     assert_eq!((bad.status, bad.body), (401, json!({"message": "Unauthorized"})));
     assert_eq!(notify(&server, "evt_4", &paid("pay_unknown", 5)).body["processed"], false);
-    assert_eq!(statement(&server), (130_000, 130_000, 0));
-    assert_eq!(books.sum(), 130_000);
+    assert_eq!(statement(&server), (129_999, 129_999, 0));
+    assert_eq!(books.sum(), 129_999);
 
     // Used units are debited at the rates, and the debit is mirrored to the provider.
     server.remember("default", &["The ferry leaves at nine"]);
     for _ in 0..4 {
         server.retrieve("default", "q=ferry");
     }
-    assert_eq!(statement(&server), (130_000 - 7 - 12, 130_000, -19));
-    assert_eq!(books.sum(), 130_000 - 19);
+    assert_eq!(statement(&server), (129_999 - 7 - 12, 129_999, -19));
+    assert_eq!(books.sum(), 129_999 - 19);
     assert_eq!(server.get("/v1/billing").body["rates_paise"], json!({"writes": 7, "reads": 3, "chats": 11}));
     let entry = books.requests.lock().last().expect("an entry").clone();
     assert_eq!(entry.0, "POST /customers/cus%5F0/wallets/ledger-entries");

@@ -25,6 +25,7 @@ pub struct NotificationView {
     /// Always true.
     #[schemars(extend("const" = true))]
     pub received: bool,
-    /// False for a notification that was processed before or that concerns no account.
+    /// False for a notification that was processed before, that concerns no account, or whose payment is refused. No
+    /// retry changes that.
     pub processed: bool,
 }

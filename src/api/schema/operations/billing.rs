@@ -73,7 +73,7 @@ fn notification(schemas: &mut Schemas) -> Operation {
     .responds(
         200,
         "The signature is valid. `processed` is false for a notification that was processed before or that concerns \
-         no account.",
+         no account, and for a payment that is not in the currency of the wallet or has no positive amount.",
         schemas.response::<NotificationView>(),
     )
     .errors(&[UNAUTHORIZED])

@@ -3,7 +3,7 @@
 use schemars::json_schema;
 
 use crate::api::documents::NAME_CHARS_MAX;
-use crate::api::schema::errors::{BUSY, NOT_FOUND};
+use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
@@ -47,7 +47,7 @@ fn upload(schemas: &mut Schemas) -> Operation {
             schemas.response::<AcceptedDocumentView>(),
         )
         .waits(schemas)
-        .errors(&[NOT_FOUND])
+        .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
 }
 
 fn list(schemas: &mut Schemas) -> Operation {

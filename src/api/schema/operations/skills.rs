@@ -2,7 +2,7 @@
 
 use schemars::json_schema;
 
-use crate::api::schema::errors::{BUSY, NOT_FOUND};
+use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
@@ -26,7 +26,7 @@ fn store_skills(schemas: &mut Schemas) -> Operation {
     .body(schemas.body::<StoreRequest>())
     .responds(202, "The skills are durable and will be stored at `paths`.", schemas.response::<AcceptedSkillsView>())
     .waits(schemas)
-    .errors(&[NOT_FOUND])
+    .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
 }
 
 fn find_skills(schemas: &mut Schemas) -> Operation {

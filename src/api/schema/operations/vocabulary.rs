@@ -2,7 +2,7 @@
 
 use schemars::json_schema;
 
-use crate::api::schema::errors::{BUSY, NOT_FOUND, TOO_LARGE};
+use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED, TOO_LARGE};
 use crate::api::schema::operation::Operation;
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
@@ -23,7 +23,7 @@ fn teach(schemas: &mut Schemas) -> Operation {
     .body(schemas.body::<TeachRequest>())
     .accepted(schemas)
     .waits(schemas)
-    .errors(&[NOT_FOUND])
+    .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
 }
 
 fn list_terms(schemas: &mut Schemas) -> Operation {
