@@ -111,13 +111,14 @@ error_codes! {
     InvalidTerm = "invalid_term", BAD_REQUEST;
     /// A tier is not `facts`, `incidents`, `rules` or `skills`.
     InvalidTier = "invalid_tier", BAD_REQUEST;
-    /// A time is not RFC 3339, a date, a datetime without offset, or epoch seconds.
+    /// A time is not RFC 3339, a date, a datetime without offset, or epoch seconds, or `since` is after `until`.
     InvalidTime = "invalid_time", BAD_REQUEST;
     /// `time_field` is not `created`, `updated` or `occurred`.
     InvalidTimeField = "invalid_time_field", BAD_REQUEST;
     /// `timezone` is not an IANA time zone name.
     InvalidTimezone = "invalid_timezone", BAD_REQUEST;
-    /// A condition of `where` is not `key:value` or one of the other forms, which the message lists.
+    /// A condition of `where` is not `key:value` or one of the other forms, which the message lists, or two of them
+    /// contradict each other.
     InvalidWhere = "invalid_where", BAD_REQUEST;
     /// The payment provider does not accept live payments for this merchant yet.
     MerchantNotLive = "merchant_not_live", SERVICE_UNAVAILABLE;

@@ -117,6 +117,26 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// Whether no metadata can meet both conditions.
+    pub fn excludes(&self, other: &Self) -> bool {
+        if self.key != other.key {
+            return false;
+        }
+        match (&self.comparison, &other.comparison) {
+            (Comparison::Equal(text), _) => !other.accepts_any(MetadataValue::spelled(text)),
+            (_, Comparison::Equal(text)) => !self.accepts_any(MetadataValue::spelled(text)),
+            (Comparison::Number(first), Comparison::Number(second)) => first.excludes(*second),
+            (Comparison::NotEqual(_), _) | (_, Comparison::NotEqual(_)) => false,
+        }
+    }
+
+    /// Whether any of these values of the key meets the condition.
+    fn accepts_any(&self, values: Vec<MetadataValue>) -> bool {
+        values.into_iter().any(|value| self.accepts(&[(self.key.clone(), value)]))
+    }
+}
+
 fn value_of<'a>(metadata: &'a [(String, MetadataValue)], key: &str) -> Option<&'a MetadataValue> {
     let (_, value) = metadata.iter().find(|(other, _)| other == key)?;
     Some(value)
@@ -136,6 +156,25 @@ impl NumberBound {
             Self::Above(bound) => number > bound,
             Self::AtMost(bound) => number <= bound,
             Self::Below(bound) => number < bound,
+        }
+    }
+
+    /// Whether no number is within both bounds.
+    fn excludes(self, other: Self) -> bool {
+        match (self.smallest(), other.smallest()) {
+            (Some(smallest), None) => !other.contains(smallest),
+            (None, Some(smallest)) => !self.contains(smallest),
+            // Large numbers are within two lower bounds, and small ones within two upper bounds.
+            (Some(_), Some(_)) | (None, None) => false,
+        }
+    }
+
+    /// Returns the smallest number within a lower bound; `None` for an upper bound.
+    fn smallest(self) -> Option<f64> {
+        match self {
+            Self::AtLeast(bound) => Some(bound),
+            Self::Above(bound) => Some(bound.next_up()),
+            Self::AtMost(_) | Self::Below(_) => None,
         }
     }
 }
@@ -198,6 +237,43 @@ mod tests {
             (NumberBound::Below(2.0), [true, false, false]),
         ] {
             assert_eq!([1.0, 2.0, 3.0].map(|number| bound.contains(number)), expected, "{bound:?}");
+        }
+    }
+
+    fn condition(key: &str, comparison: &Comparison) -> Condition {
+        Condition { key: key.into(), comparison: comparison.clone() }
+    }
+
+    #[test]
+    fn conditions_that_no_value_meets_exclude_each_other() {
+        let equal = |text: &str| Comparison::Equal(text.into());
+        let unequal = |text: &str| Comparison::NotEqual(text.into());
+        let (at_least, above) = (NumberBound::AtLeast, NumberBound::Above);
+        let (at_most, below) = (NumberBound::AtMost, NumberBound::Below);
+        for (first, second, expected) in [
+            (equal("x"), equal("y"), true),
+            (equal("x"), equal("x"), false),
+            (equal("1"), equal("1.0"), false),
+            (equal("true"), equal("1"), true),
+            (equal("x"), unequal("x"), true),
+            // The text "1" is not equal to 1.0.
+            (equal("1"), unequal("1.0"), false),
+            (unequal("x"), unequal("y"), false),
+            (equal("x"), Comparison::Number(at_least(0.0)), true),
+            (equal("3"), Comparison::Number(above(2.0)), false),
+            (equal("2"), Comparison::Number(above(2.0)), true),
+            (unequal("3"), Comparison::Number(above(2.0)), false),
+            (Comparison::Number(below(1.0)), Comparison::Number(above(2.0)), true),
+            (Comparison::Number(at_most(2.0)), Comparison::Number(at_least(2.0)), false),
+            (Comparison::Number(at_most(2.0)), Comparison::Number(above(2.0)), true),
+            (Comparison::Number(below(2.0)), Comparison::Number(at_least(2.0)), true),
+            (Comparison::Number(above(1.0)), Comparison::Number(below(2.0)), false),
+            (Comparison::Number(above(1.0)), Comparison::Number(at_least(5.0)), false),
+            (Comparison::Number(below(1.0)), Comparison::Number(at_most(5.0)), false),
+        ] {
+            assert_eq!(condition("k", &first).excludes(&condition("k", &second)), expected, "{first:?} {second:?}");
+            assert_eq!(condition("k", &second).excludes(&condition("k", &first)), expected, "{second:?} {first:?}");
+            assert!(!condition("k", &first).excludes(&condition("other", &second)));
         }
     }
 }

@@ -19,15 +19,25 @@ const OPERATORS: [&str; 7] = ["!=", ">=", "<=", ":", "=", ">", "<"];
 ///
 /// # Errors
 ///
-/// `invalid_where` for a text of another form, and for too many conditions.
+/// `invalid_where` for a text of another form, for too many conditions, and for two conditions on one key that no value
+/// meets.
 pub(super) fn conditions<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<Condition>> {
+    let texts: Vec<&str> = texts.collect();
     let mut conditions = Vec::new();
-    for text in texts {
+    for text in &texts {
         conditions.push(condition(text)?);
     }
     if conditions.len() > CONDITIONS_MAX {
         let reason = format!("{} conditions: at most {CONDITIONS_MAX} are accepted", conditions.len());
         return Err(invalid(&reason));
+    }
+    for (first_text, first) in texts.iter().zip(&conditions) {
+        for (second_text, second) in texts.iter().zip(&conditions) {
+            if first.excludes(second) {
+                let (first, second) = (shown(first_text), shown(second_text));
+                return Err(invalid(&format!("{first:?} and {second:?} contradict each other: no memory meets both")));
+            }
+        }
     }
     Ok(conditions)
 }
@@ -116,6 +126,24 @@ mod tests {
         }
         assert!(conditions(std::iter::repeat_n("a:b", CONDITIONS_MAX)).is_ok());
         assert!(conditions(std::iter::repeat_n("a:b", CONDITIONS_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn contradictory_conditions_are_refused_with_both_named() {
+        for (first, second) in [("a<1", "a>2"), ("a:x", "a:y"), ("a:x", "a!=x"), ("a:x", "a>=0"), ("a>1", "a<=1")] {
+            for texts in [[first, "b:z", second], [second, first, "b:z"]] {
+                let error = conditions(texts.into_iter()).expect_err("refused");
+                assert_eq!(error.code(), ErrorCode::InvalidWhere.as_str());
+                let message = error.to_string();
+                assert!(
+                    message.contains(&format!("{first:?}")) && message.contains(&format!("{second:?}")),
+                    "{message}"
+                );
+            }
+        }
+        for texts in [["a:x", "b:y"], ["a>=1", "a<=1"], ["a!=x", "a!=y"], ["a:3", "a>2"], ["a:x", "a:x"]] {
+            assert!(conditions(texts.into_iter()).is_ok(), "{texts:?}");
+        }
     }
 
     proptest! {

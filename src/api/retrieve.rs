@@ -200,6 +200,13 @@ impl RetrieveFilter {
             Some(time) => Some(time.until_ms(zone).ok_or_else(out_of_range)?),
             None => None,
         };
+        if let (Some(first), Some(end)) = (since, until)
+            && first >= end
+        {
+            let (since, until) = (self.since.last().unwrap_or(""), self.until.last().unwrap_or(""));
+            let message = format!("since: {since:?} is after until: {until:?}; no time is within both");
+            return Err(Error::invalid(ErrorCode::InvalidTime, message));
+        }
         Ok(Filter {
             tiers: tiers(self.tiers.list())?,
             folders: folders(self.paths.list())?,
@@ -359,6 +366,11 @@ mod tests {
             ("q=x&explain=yes", "invalid_parameter"),
             ("where=team:a,b&where=size%3E=2", "ok"),
             ("where=", "missing_query"),
+            ("since=2026-01-01&until=2026-01-01", "ok"),
+            ("since=2026-01-01T10:00:00Z&until=2026-01-01T10:00:00Z", "ok"),
+            ("since=2026-01-01T10:00:00.001Z&until=2026-01-01T10:00:00Z", "invalid_time"),
+            ("q=x&since=2026-01-02&until=2026-01-01", "invalid_time"),
+            ("q=x&where=a%3C1&where=a%3E2", "invalid_where"),
             ("q=x&where=team", "invalid_where"),
         ] {
             assert_eq!(code(query), expected, "{query}");

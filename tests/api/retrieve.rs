@@ -319,3 +319,26 @@ fn a_retrieve_returns_24_hits_by_default_and_200_at_most() {
     }
     api.assert_refused("GET /v1/retrieve?q=juggling&limit=201", 400, "invalid_limit");
 }
+
+#[test]
+fn filters_that_no_memory_can_meet_are_refused_with_both_named() {
+    let api = Api::open();
+    for (filter, code, named) in [
+        ("since=2026-05-02&until=2026-05-01", "invalid_time", ["2026-05-02", "2026-05-01"]),
+        ("where=size%3C1&where=size%3E2", "invalid_where", ["size<1", "size>2"]),
+        ("where=team:x&where=team:y", "invalid_where", ["team:x", "team:y"]),
+    ] {
+        for route in ["/v1/retrieve?q=x&", "/v1/retrieve?", "/v1/context?q=x&", "/v1/memories?", "/v1/facets?"] {
+            let answer = api.get(&format!("{route}{filter}"));
+            assert_eq!(answer.refusal(), (400, code.to_owned()), "{route}{filter}");
+            let text = answer.json().to_string();
+            assert!(named.iter().all(|part| text.contains(part)), "{text}");
+        }
+    }
+    let body = json!({"q": "x", "since": "2026-05-02", "until": "2026-05-01"});
+    assert_eq!(api.post("/v1/answer", &body).refusal(), (400, "invalid_time".to_owned()));
+    let body = json!({"q": "x", "where": ["team:x", "team:y"]});
+    assert_eq!(api.post("/v1/answer", &body).refusal(), (400, "invalid_where".to_owned()));
+    let skills = api.get("/v1/skills?where=team:x&where=team:y");
+    assert_eq!(skills.refusal(), (400, "invalid_where".to_owned()));
+}
