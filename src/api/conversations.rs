@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use ulid::Ulid;
 
+use super::future_times::warn_of_conversation;
 use super::limits::TITLE_CHARS_MAX;
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
@@ -162,6 +163,7 @@ pub fn append(request: &AuthenticatedRequest) -> Result<Reply> {
     let session_id = Some(record.id.to_string());
     let sent = RememberRequest { messages, namespace: None, session_id, tags, metadata, occurred_at, timezone, date };
     let ingested = sent.conversation()?;
+    warn_of_conversation(request, &ingested);
     let mut messages = Vec::with_capacity(ingested.messages.len());
     for body in sent.messages.into_iter().flatten() {
         messages.push(NewMessage { body });

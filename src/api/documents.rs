@@ -5,9 +5,11 @@ use cuebase_storage::records::{DocumentDraft, SentTime};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
+use super::future_times::warn_of_time;
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::unknown::OCCURRED_AT;
 use super::views::documents::{DocumentPassagesView, DocumentsView};
 use crate::documents::kind::DocumentKind;
 use crate::error::{Error, Result};
@@ -32,8 +34,9 @@ pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
     let kind = DocumentKind::of(request.header("content-type"), name.as_deref())?;
     let tags = tags::check("tags", Some(query.list("tags")))?;
     let metadata = metadata_of(query)?;
-    let sent = query.get("occurred_at").map(|text| SentTime::Text(text.to_owned()));
+    let sent = query.get(OCCURRED_AT).map(|text| SentTime::Text(text.to_owned()));
     let occurred = occurred(sent.as_ref(), None, &TimeZone::UTC)?;
+    warn_of_time(request, OCCURRED_AT, occurred);
     let namespace = request.write_namespace()?;
     // Only the owner reads the file, which may take seconds.
     request.app.namespaces.require_owned(&namespace)?;

@@ -2,6 +2,7 @@
 
 use cuebase_storage::records::QueuedWork;
 
+use super::future_times::warn_of_conversation;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use crate::error::Result;
@@ -11,7 +12,9 @@ use crate::memory::request::RememberRequest;
 pub fn remember(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: RememberRequest = request.json()?;
     let name = request.writable_name(body.namespace.as_deref())?;
-    let mut checked = Some(body.conversation()?);
+    let conversation = body.conversation()?;
+    warn_of_conversation(request, &conversation);
+    let mut checked = Some(conversation);
     let app = &request.app;
     let id = app.namespaces.with_existing(request.account(), &name, |namespace| {
         let conversation = match checked.take() {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::future_times::warn_of_time;
 use super::query::QueryString;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
@@ -101,6 +102,7 @@ pub fn write(request: &AuthenticatedRequest) -> Result<Reply> {
         parse_name(name)?;
     }
     let write = body.direct_write(memory_path(request.parameter(0))?)?;
+    warn_of_time(request, "occurred_at", write.occurred);
     let name = request.writable_name(body.namespace.as_deref().or(parameter))?;
     let app = &request.app;
     let written =

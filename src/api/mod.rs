@@ -16,6 +16,7 @@ pub mod erase;
 pub mod error;
 pub mod explain;
 pub mod fields;
+mod future_times;
 pub mod identity;
 pub mod intake;
 pub mod keys;

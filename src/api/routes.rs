@@ -8,7 +8,7 @@ use hyper::Method;
 use super::fields::Field;
 use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
-use super::unknown::KnownNames;
+use super::unknown::{KnownNames, OCCURRED_AT};
 use super::{
     answer, billing, context, conversations, documents, erase, explain, fields, identity, intake, keys, listing, media,
     memories, namespaces, profile, queue, retrieve, skills, sources, statistics, vocabulary, writes,
@@ -240,7 +240,7 @@ const FORGET: &[&str] = &["namespace", writes::WAIT];
 /// `DELETE /v1/vocab`.
 const FORGET_TERMS: &[&str] = &["namespace", "term", writes::WAIT];
 /// `POST /v1/documents`.
-const DOCUMENT: &[&str] = &["namespace", "filename", "document_id", "tags", "metadata", "occurred_at", writes::WAIT];
+const DOCUMENT: &[&str] = &["namespace", "filename", "document_id", "tags", "metadata", OCCURRED_AT, writes::WAIT];
 /// `GET /v1/memories/{path}`.
 const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 /// `GET /v1/skills`.

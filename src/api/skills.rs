@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::conditions::conditions;
+use super::future_times::warn_of_time;
 use super::limits::LINE_CHARS_MAX;
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
@@ -106,7 +107,10 @@ pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
     let mut drafts = Vec::with_capacity(skills.len());
     for (index, Object(skill)) in skills.iter().enumerate() {
         match skill.draft() {
-            Ok(draft) => drafts.push(draft),
+            Ok((location, draft)) => {
+                warn_of_time(request, &format!("skills[{index}].occurred_at"), draft.occurred);
+                drafts.push((location, draft));
+            }
             Err(error) => return Err(error_of_skill(index, error)),
         }
     }

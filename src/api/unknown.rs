@@ -4,6 +4,8 @@
 //! by which other products separate users are refused instead: a write that ignored one would put the data of all users
 //! into one namespace.
 //!
+//! Other warnings about a request are added with [`UnknownNames::warn`].
+//!
 //! Each route declares its names in the route table. The server checks the query before the handler runs,
 //! `RouteRequest::json` checks the body, and the server adds the warnings to the response.
 
@@ -29,6 +31,8 @@ const LISTED_MAX: usize = 10;
 const NAME_CHARS_MAX: usize = 64;
 /// Most edits between an unknown name and the suggested one. Short names allow fewer: a third of their length.
 const EDITS_MAX: usize = 2;
+/// The query parameter of an upload that has the time of its event.
+pub(super) const OCCURRED_AT: &str = "occurred_at";
 
 /// The names that a route knows.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +47,8 @@ pub struct KnownNames {
 #[derive(Clone)]
 pub struct UnknownNames {
     fields: &'static [Field],
-    /// `None` where no warning can arise: the query has no unknown name and the route reads no JSON body. Such a
-    /// request, a retrieval for example, allocates nothing here.
+    /// `None` where no warning can arise: the query has no unknown name, and the route reads neither a JSON body nor a
+    /// time of an event. Such a request, a retrieval for example, allocates nothing here.
     warnings: Option<Arc<Mutex<Warnings>>>,
 }
 
@@ -80,7 +84,8 @@ impl UnknownNames {
             }
         }
         let fields = known.fields.unwrap_or(&[]);
-        if warnings.listed.is_empty() && known.fields.is_none() {
+        let is_without_warnings = known.fields.is_none() && !known.parameters.contains(&OCCURRED_AT);
+        if warnings.listed.is_empty() && is_without_warnings {
             return Ok(Self { fields, warnings: None });
         }
         Ok(Self { fields, warnings: Some(Arc::new(Mutex::new(warnings))) })
@@ -99,6 +104,15 @@ impl UnknownNames {
             warnings.lock().append(body_warnings);
         }
         Ok(())
+    }
+
+    /// Adds a warning that is not about a name. Only the response of a route with a JSON body or a time can have one.
+    pub(super) fn warn(&self, warning: String) {
+        let Some(warnings) = &self.warnings else { return };
+        let mut warnings = warnings.lock();
+        if warnings.reserve_line() {
+            warnings.listed.push(warning);
+        }
     }
 
     /// Adds the warnings to a reply. A reply that is not a JSON object, or that sets its own content type, is returned

@@ -94,6 +94,11 @@ impl Intake {
         }
     }
 
+    /// Returns the time by the clock of the service, in milliseconds since the epoch.
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
     /// Accepts a write. It is durable when this returns. An identical body within five minutes is the same write.
     ///
     /// `subjects` are the paths and terms that the write changes, if they are already known. Fingerprints of earlier

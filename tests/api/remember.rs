@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::support::Api;
+use crate::support::{Answer, Api};
 
 #[test]
 fn a_conversation_is_accepted_and_then_retrieved() {
@@ -155,4 +155,47 @@ fn a_one_word_answer_is_stored_with_its_question() {
     api.settle();
     let contents = api.get("/v1/retrieve?q=which+city").contents();
     assert_eq!(contents[0], "# Noor: Rome.\n\n> Assistant: Which city?\n", "{contents:?}");
+}
+
+/// Returns the warnings of a response.
+fn warnings(answer: &Answer) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in answer.json()["warnings"].as_array().into_iter().flatten() {
+        lines.push(line.as_str().expect("a text").to_owned());
+    }
+    lines
+}
+
+#[test]
+fn a_time_more_than_a_day_ahead_is_accepted_with_a_warning() {
+    let api = Api::open();
+    let ahead = |hours| (api.now() + SignedDuration::from_hours(hours)).to_string();
+    let (near, far) = (ahead(24), ahead(25));
+    let made = api.post("/v1/conversations", &json!({"title": "Plans"}));
+    let appending = format!("/v1/conversations/{}/messages", made.json()["id"].as_str().expect("an id"));
+    let message = |at: &str| json!({"role": "user", "content": format!("The ferry leaves at {at}"), "occurred_at": at});
+    for (target, body, status, field) in [
+        ("/v1/memories", json!({"messages": [message(&near), message(&far)]}), 202, "messages[1].occurred_at"),
+        ("/v1/memories", json!({"messages": [message(&near)], "occurred_at": far}), 202, "occurred_at"),
+        (&appending, json!({"messages": [message(&far)]}), 201, "messages[0].occurred_at"),
+        ("/v1/memories/facts/a.md", json!({"content": "x", "occurred_at": far}), 201, "occurred_at"),
+        (
+            "/v1/skills",
+            json!({"skills": [{"name": "a", "content": "b", "occurred_at": far}]}),
+            202,
+            "skills[0].occurred_at",
+        ),
+    ] {
+        let answer = api.post(target, &body);
+        let named = warnings(&answer);
+        assert_eq!((answer.status, named.len()), (status, 1), "{target}: {answer:?}");
+        assert!(named[0].starts_with(&format!("{field}: {far} is more than a day after")), "{named:?}");
+    }
+    for (at, expected) in [(&near, 0), (&far, 1)] {
+        let request = format!(
+            "POST /v1/documents?filename=a.md&occurred_at={at}\ncontent-type: text/markdown\nThe ferry leaves at {at}."
+        );
+        let answer = api.answer(&request);
+        assert_eq!((answer.status, warnings(&answer).len()), (202, expected), "{answer:?}");
+    }
 }

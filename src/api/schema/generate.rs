@@ -22,6 +22,7 @@ that is absent when empty: `unknown field \"occured_at\" ignored; did you mean \
 products separate users (`user_id`, `agent_id`, `run_id`, `app_id`, `group_id`, `container_tag`, `container_tags`, and
 spellings such as `userId`) are refused with `400`, because data of several users must not mix. The code is
 `invalid_body` on routes with a JSON body and `invalid_parameter` on all others. Use one namespace per user.
+A write whose `occurred_at` is more than a day ahead of the server's clock is accepted, and `warnings` names the field.
 
 A route that reads or writes data may return `503` for one of three reasons. When the server is at its limits, the body
 has only a `message`. When the disk refuses an operation, the code is `storage_unavailable`. When the repository of the
