@@ -29,4 +29,4 @@ pub use cache_lock::CacheLock;
 pub use live_node::LiveNode;
 pub use node::NodeParts;
 pub use ownership::{Ownership, Reading};
-pub use pass::PassKey;
+pub use pass::{Pass, PassKey};

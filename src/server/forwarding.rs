@@ -21,11 +21,12 @@ use super::chunks::chunk_channel;
 use super::response_body::ResponseBody;
 use crate::api::Reply;
 use crate::app::App;
-use crate::cluster::Ownership;
+use crate::cluster::{Ownership, Pass};
 use crate::error::Error;
 use crate::gateway::Principal;
 use crate::metrics::{CallOutcome, Metrics, NodeCall};
 use crate::service::peers::{PROTOCOL, PeerCalls};
+use crate::sha256::sha256;
 
 /// The header with the pass of a forwarded request.
 pub(super) const PASS: HeaderName = HeaderName::from_static("x-cuebase-pass");
@@ -46,6 +47,8 @@ const NOT_FORWARDED: [HeaderName; 12] = [
     PASS,
     PROTOCOL_HEADER,
 ];
+/// A longer body is hashed on a blocking thread.
+const HASHED_AT_ONCE_MAX: usize = 256 << 10;
 /// The path of the internal listener for questions of services.
 pub(super) const QUESTIONS: &str = "/questions";
 /// Time limit for a connection to another node.
@@ -107,11 +110,11 @@ impl Forwarding {
         self.app.namespaces.ownership()
     }
 
-    /// Returns the caller of a request at the internal listener. `None` if the request has no valid pass.
-    pub(super) fn verify(&self, method: &Method, target: &str, headers: &HeaderMap) -> Option<ForwardedCaller> {
+    /// Returns the pass of a request at the internal listener. `None` if the request has no valid pass.
+    pub(super) fn verify(&self, method: &Method, target: &str, headers: &HeaderMap) -> Option<Pass> {
         let key = self.ownership().pass_key()?;
         let pass = headers.get(PASS)?.to_str().ok()?;
-        key.verify(pass, method.as_str(), target, self.app.jobs.clock().now_ms()).map(ForwardedCaller)
+        key.verify(pass, method.as_str(), target, self.app.jobs.clock().now_ms())
     }
 
     /// Sends a request to a node, and waits for the head of its answer while the node lives.
@@ -119,7 +122,8 @@ impl Forwarding {
         let (Some(client), Some(key)) = (&self.client, self.ownership().pass_key()) else {
             return Err(ForwardError::NotTaken);
         };
-        let pass = key.sign(request.caller, request.method.as_str(), request.target, self.app.jobs.clock().now_ms());
+        let pass = Pass { caller: request.caller.cloned(), body_sha256: hash_body(&request.body).await? };
+        let pass = key.sign(pass, request.method.as_str(), request.target, self.app.jobs.clock().now_ms());
         let mut headers = request.headers.clone();
         for name in NOT_FORWARDED {
             headers.remove(name);
@@ -263,6 +267,16 @@ pub(super) fn stream(mut answer: reqwest::Response, held: impl Send + 'static) -
         }
     });
     response
+}
+
+/// Returns the SHA-256 of a body.
+async fn hash_body(body: &Bytes) -> Result<[u8; 32], ForwardError> {
+    if body.len() <= HASHED_AT_ONCE_MAX {
+        return Ok(sha256(&[body]));
+    }
+    let body = body.clone();
+    // Fails only while the runtime stops.
+    tokio::task::spawn_blocking(move || sha256(&[&body])).await.map_err(|_| ForwardError::NotTaken)
 }
 
 /// Returns the refusal of a request by a node that answered `421`.

@@ -20,9 +20,9 @@ use serde_json::Value;
 
 use super::activity::{Activity, Working};
 use super::at_owner::{OWNER_PAUSE, OWNER_WAIT};
+use super::body::RequestBody;
 use super::chunk_writer::{CHUNKS_AHEAD, ChunkWriter, Turns};
 use super::chunks::chunk_channel;
-use super::client_body::ClientBody;
 use super::forwarding::{self, ForwardError, ForwardedCaller, ForwardedRequest, misdirected, owner_unreachable};
 use super::reply_memory::small_response;
 use super::requests::{Arrival, REQUEST_ID, RequestHandler, authorize, request_id};
@@ -112,14 +112,14 @@ fn methods(uri: &Uri) -> Vec<&'static str> {
 }
 
 /// Returns whether a request is for git.
-pub(super) fn matches(request: &Request<ClientBody>) -> bool {
+pub(super) fn matches<B>(request: &Request<B>) -> bool {
     request.uri().path().starts_with(PREFIX)
 }
 
 /// Responds to one request and counts it.
-pub(super) async fn respond(
+pub(super) async fn respond<B: RequestBody>(
     handler: Arc<RequestHandler>,
-    request: Request<ClientBody>,
+    request: Request<B>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let started = Instant::now();
@@ -156,9 +156,9 @@ fn as_text(refusal: Reply) -> Reply {
 }
 
 /// Answers one request; an error is the reply that refuses it.
-async fn answer(
+async fn answer<B: RequestBody>(
     handler: &Arc<RequestHandler>,
-    request: Request<ClientBody>,
+    request: Request<B>,
     target: Option<GitTarget>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {

@@ -37,6 +37,7 @@ mod requests;
 mod response_body;
 mod sandbox;
 mod sender;
+mod signed_body;
 mod slots;
 mod timed_stream;
 mod write_wait;
