@@ -1,9 +1,11 @@
 //! Credentials from the command line, missing (401) and rejected (403) credentials, and origins. The rules for keys are
 //! tested in `tests/api`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
-use crate::support::{Server, fresh, stdout};
+use crate::support::{Server, fresh, stdout, wait_for};
 
 fn bearer(token: &str) -> String {
     format!("Bearer {token}")
@@ -55,6 +57,28 @@ fn a_key_is_valid_until_a_session_revokes_it() {
     let revoked = server.call_as(&session, "DELETE", &format!("/v1/keys/{id}"), None);
     assert_eq!((revoked.status, &revoked.body), (200, &json!({"id": id, "revoked": true})));
     assert_eq!(server.call_as(key, "GET", "/v1/whoami", None).status, 403);
+}
+
+/// More requests than nodes of the suite: with several nodes, each request goes to the next one.
+const ROUND: usize = 6;
+
+#[test]
+fn a_revoked_key_is_refused_by_every_node_although_all_have_authorized_it() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let session = stdout(&data, &["token"]);
+    let created = server.call_as(&session, "POST", "/v1/keys", Some(&json!({"name": "laptop"})));
+    let (key, id) = (created.body["key"].as_str().expect("a key"), created.body["id"].as_str().expect("an id"));
+    for _ in 0..ROUND {
+        assert_eq!(server.call_as(key, "GET", "/v1/whoami", None).status, 200);
+    }
+    assert_eq!(server.call_as(&session, "DELETE", &format!("/v1/keys/{id}"), None).status, 200);
+    let revoked = Instant::now();
+    wait_for("all nodes to refuse the key", || {
+        (0..ROUND).all(|_| server.call_as(key, "GET", "/v1/whoami", None).status == 403)
+    });
+    // Two seconds are promised. A caller that is not forgotten is accepted for 30 seconds.
+    assert!(revoked.elapsed() < Duration::from_secs(15), "{:?}", revoked.elapsed());
 }
 
 #[test]

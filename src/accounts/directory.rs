@@ -4,6 +4,7 @@
 //! over accounts and keys.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use cuebase_storage::records::{AccountRecord, ApiKeyRecord, Environment};
 use cuebase_storage::{AccountId, NamespaceName, Store};
@@ -94,6 +95,7 @@ impl Accounts {
             key.revoked = true;
             let mut batch = self.store.batch();
             batch.replace_api_key(&stored, &key)?;
+            batch.mark_revocation();
             if was_committed(self.store.commit_synced(batch))? {
                 self.cache.clear();
                 return Ok(());
@@ -135,6 +137,7 @@ impl Accounts {
             record.suspended = suspended;
             let mut batch = self.store.batch();
             batch.replace_account(&stored, &record)?;
+            batch.mark_revocation();
             if was_committed(self.store.commit_synced(batch))? {
                 self.cache.clear();
                 return Ok(record);
@@ -151,6 +154,19 @@ impl Accounts {
     /// Returns the identity of a session that this server signed. `None` if the token is not valid or expired.
     pub fn verify_session(&self, token: &str) -> Option<Identity> {
         self.issuer.verify(token, self.clock.now())
+    }
+
+    /// Forgets authorized principals if another node has revoked a credential or suspended an account since the last
+    /// call. Once it was called, principals are cached only while it is called again within
+    /// [`CHECK_TIME`](super::cache::CHECK_TIME).
+    ///
+    /// # Errors
+    ///
+    /// The records cannot be read.
+    pub fn follow_revocations(&self) -> Result<()> {
+        let began = Instant::now();
+        self.cache.observe_others(self.store.revocation_mark()?, began);
+        Ok(())
     }
 
     /// Returns the cache of authorized principals.

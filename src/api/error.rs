@@ -93,6 +93,7 @@ pub fn refusal(refusal: Refusal) -> Reply {
         Refusal::Missing => json_reply(StatusCode::UNAUTHORIZED, &RefusalBody { message: "Unauthorized" })
             .with(WWW_AUTHENTICATE, BEARER_CHALLENGE),
         Refusal::Refused => json_reply(StatusCode::FORBIDDEN, &RefusalBody { message: "Forbidden" }),
+        Refusal::Unavailable => unavailable(),
     }
 }
 

@@ -64,7 +64,7 @@ impl App {
         let reserve = Arc::new(DiskReserve::of(&config.data));
         let shared = SharedParts::open(config, &reserve, prices, clock)?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&shared.store), clock.clone())?);
-        let ownership = Arc::new(join(config, &shared)?);
+        let ownership = Arc::new(join(config, &shared, &accounts)?);
         let namespaces = Arc::new(NamespaceDirectory::new(&shared, ownership));
         namespaces.rename_former_folders()?;
         if namespaces.ownership().is_first() {
@@ -116,7 +116,7 @@ impl App {
 }
 
 /// Joins the nodes that share the storage, if it is shared.
-fn join(config: &Config, shared: &SharedParts) -> anyhow::Result<Ownership> {
+fn join(config: &Config, shared: &SharedParts, accounts: &Arc<Accounts>) -> anyhow::Result<Ownership> {
     let StorageSettings::Shared(settings) = &config.storage else { return Ok(Ownership::alone()) };
     let parts = NodeParts {
         store: Arc::clone(&shared.store),
@@ -126,6 +126,7 @@ fn join(config: &Config, shared: &SharedParts) -> anyhow::Result<Ownership> {
         backlog: Arc::clone(&shared.backlog),
         ids: Arc::clone(&shared.ids),
         metrics: Arc::clone(&shared.metrics),
+        accounts: Arc::clone(accounts),
         cache_lock: CacheLock::take(&config.data)?,
     };
     let ownership = Ownership::join(parts, settings.advertise.to_string())?;

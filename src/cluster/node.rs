@@ -15,6 +15,7 @@ use super::owner_cache::OwnerCache;
 use super::pass::PassKey;
 use super::rebalance::{RELEASES_MAX, surplus};
 use super::shares::Shares;
+use crate::accounts::Accounts;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
 use crate::namespace::backlog::Backlog;
@@ -49,6 +50,8 @@ pub struct NodeParts {
     pub ids: Arc<Ids>,
     /// Counts claims and lost sessions.
     pub metrics: Arc<Metrics>,
+    /// The accounts, whose cache of authorized callers follows the revocations of other nodes.
+    pub accounts: Arc<Accounts>,
     /// The lock of the data directory with the copies.
     pub cache_lock: CacheLock,
 }
@@ -343,8 +346,9 @@ impl Node {
     }
 
     /// Reads which nodes there are, and declares those dead that did not renew their session. Returns whether a node has
-    /// ended since the last observation.
+    /// ended since the last observation. Also follows the revocations of other nodes.
     pub(super) fn observe(&self) -> Result<bool> {
+        self.parts.accounts.follow_revocations()?;
         let store = &self.parts.store;
         let rows = store.node_rows()?;
         let ended = self.watch.lock().observe(store, rows, Instant::now())?;

@@ -1,6 +1,6 @@
 //! Authentication and rate limits, before any handler runs.
 //!
-//! [`Gateway`] resolves a credential to a [`Principal`], which [`Accounts`] caches for 30 seconds. [`Accounts`] also
+//! [`Gateway`] resolves a credential to a [`Principal`], which [`Accounts`] caches for up to 30 seconds. [`Accounts`] also
 //! has the API keys and the dashboard sessions of the local issuer, [`external`] checks sessions of an external issuer.
 //! Refusals have a separate response body that does not reveal their reason. The log has it, with the id of the key.
 
@@ -21,6 +21,7 @@ use crate::billing::rate_limit::RateLimit;
 use crate::cluster::Ownership;
 use crate::config::IdentitySettings;
 use crate::config::settings::RateLimitSettings;
+use crate::error::Error;
 
 pub use crate::accounts::principal::{Credential, Principal};
 
@@ -34,6 +35,8 @@ pub enum Refusal {
     Missing,
     /// The credential is not valid: 403.
     Refused,
+    /// The records of the credential cannot be read at the moment: 503.
+    Unavailable,
 }
 
 /// Why a credential is refused, for the log. The response does not reveal it.
@@ -61,6 +64,18 @@ enum RefusalReason {
     SuspendedAccount,
     #[error("the records could not be read")]
     UnreadableRecords,
+    #[error("the records cannot be read at the moment")]
+    UnreachableRecords,
+}
+
+impl RefusalReason {
+    /// Returns the refusal that the response shows.
+    fn refusal(self) -> Refusal {
+        match self {
+            Self::UnreachableRecords => Refusal::Unavailable,
+            _ => Refusal::Refused,
+        }
+    }
 }
 
 /// Why a request has no credential that can be looked up.
@@ -151,7 +166,7 @@ impl Gateway {
             }
             Err(reason) => {
                 log_refusal(reason, credential);
-                Err(Refusal::Refused)
+                Err(reason.refusal())
             }
         }
     }
@@ -166,7 +181,7 @@ impl Gateway {
             Ok(_) => Err(RefusalReason::SuspendedAccount),
             Err(error) => {
                 tracing::error!(%error, "an account could not be read");
-                Err(RefusalReason::UnreadableRecords)
+                Err(reason_of(&error))
             }
         }
     }
@@ -185,7 +200,7 @@ impl Gateway {
             Ok(record) => record,
             Err(error) => {
                 tracing::error!(%error, "a key could not be read");
-                return Err(RefusalReason::UnreadableRecords);
+                return Err(reason_of(&error));
             }
         };
         // An unknown id takes the same time as a wrong secret.
@@ -219,6 +234,14 @@ fn log_refusal(reason: RefusalReason, credential: &str) {
     }
 }
 
+/// Returns why a credential is refused whose records could not be read. A record that cannot be decoded grants nothing.
+fn reason_of(error: &Error) -> RefusalReason {
+    match error {
+        Error::Disk { .. } | Error::Unavailable { .. } => RefusalReason::UnreachableRecords,
+        _ => RefusalReason::UnreadableRecords,
+    }
+}
+
 /// Returns the bearer credential of a request.
 fn credential(headers: &HeaderMap) -> Result<&str, HeaderFault> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -241,6 +264,7 @@ fn credential(headers: &HeaderMap) -> Result<&str, HeaderFault> {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::error::DiskTrouble;
     use cuebase_storage::{AccountId, Store};
     use hyper::header::HeaderValue;
     use jiff::SignedDuration;
@@ -291,6 +315,13 @@ mod tests {
         assert_eq!(gateway.resolve(&text), Err(RefusalReason::SuspendedAccount));
         accounts.revoke_key(&account, &key.id).expect("revokes");
         assert_eq!(gateway.resolve(&text), Err(RefusalReason::RevokedKey));
+    }
+
+    #[test]
+    fn a_credential_is_not_refused_for_good_while_the_database_cannot_be_reached() {
+        let unreachable = Error::Disk { trouble: DiskTrouble::Unreachable, reason: "no connection".into() };
+        assert_eq!(reason_of(&unreachable).refusal(), Refusal::Unavailable);
+        assert_eq!(reason_of(&Error::Damaged("a key".into())).refusal(), Refusal::Refused);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use ulid::Ulid;
 
 use super::*;
+use crate::accounts::NewKey;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -69,6 +70,7 @@ impl SharedData {
         };
         let reserve = Arc::new(DiskReserve::of(&config.data));
         let parts = NodeParts {
+            accounts: Arc::new(Accounts::open(Arc::clone(&store), clock.clone()).expect("opens")),
             store,
             namespaces: Arc::new(Namespaces::new(&config, context, reserve)),
             queue: Arc::new(Queue::new(4, &clock)),
@@ -163,6 +165,25 @@ impl TestNode {
 
 fn is_elsewhere(held: &Result<()>, expected: &str) -> bool {
     matches!(held, Err(Error::Elsewhere { address }) if address == expected)
+}
+
+#[test]
+fn a_revocation_clears_the_authorized_callers_of_every_other_node_at_its_next_observation() {
+    let data = SharedData::new();
+    let (first, second) = (data.join("first:1"), data.join("second:1"));
+    let account = AccountId::default();
+    let (key, _) = first.parts.accounts.create_key(&account, NewKey::default()).expect("a key");
+    let cache = second.parts.accounts.cache();
+    let before = cache.revocations();
+    second.observe().expect("observes");
+    assert_eq!(cache.revocations(), before);
+    first.parts.accounts.revoke_key(&account, &key.id).expect("revokes");
+    second.observe().expect("observes");
+    let after_key = cache.revocations();
+    assert_ne!(after_key, before);
+    first.parts.accounts.suspend(&account, true).expect("suspends");
+    second.observe().expect("observes");
+    assert_ne!(cache.revocations(), after_key);
 }
 
 #[test]

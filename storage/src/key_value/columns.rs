@@ -16,8 +16,9 @@ pub enum Column {
     /// assigned in a deleted namespace, or before [`Column::NewestIds`] was added. `running-ms`: u64 little-endian, the
     /// total running time of services on this data directory. `directories`:
     /// present while folders still have the names of format 1. `prices`: prices record. In a shared database also
-    /// `cluster-id`: the text of a ULID, `cluster-settings`: record of the settings that all nodes have in common, and
-    /// `cluster-backup`: record of the backup in progress. A copy leaves out keys that begin with `cluster`, which belong
+    /// `cluster-id`: the text of a ULID, `cluster-settings`: record of the settings that all nodes have in common,
+    /// `cluster-backup`: record of the backup in progress, and `cluster-revocation`: 16 bytes that every revocation
+    /// replaces. A copy leaves out keys that begin with `cluster`, which belong
     /// to one database. `migration` and `migration-source`: 16 bytes, the id of a migration to or from this database that
     /// is not finished.
     #[strum(serialize = "meta")]
