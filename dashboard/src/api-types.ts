@@ -1492,8 +1492,8 @@ export interface components {
         };
         /** @description A server that shares the data with others. */
         Node: {
-            /** @description Address at which other nodes reach the node. */
-            address: string;
+            /** @description Id of the node; another one after each start. `cuebase nodes` shows the operator its address. */
+            id: string;
             /**
              * Format: uint
              * @description Number of namespaces of the account that the node owns. Null if the node did not answer.

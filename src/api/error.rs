@@ -58,6 +58,8 @@ pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
             "the namespace is damaged: its operator can restore it from a backup (`cuebase doctor` gives the details)"
                 .to_owned()
         }
+        // Only operators learn the addresses of nodes.
+        Error::Elsewhere { .. } => "another node owns the namespace: try again".to_owned(),
         other => other.to_string(),
     };
     let status = code.status();
@@ -136,4 +138,18 @@ pub fn no_route(methods: &[&str]) -> Reply {
 /// The error for a body above a limit in bytes.
 pub fn too_large(limit: usize) -> Error {
     Error::TooLarge { code: ErrorCode::PayloadTooLarge, message: format!("the body is larger than {limit} bytes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ReplyBody;
+    use super::*;
+
+    #[test]
+    fn an_error_does_not_show_the_address_of_a_node() {
+        let reply = reply(&Error::Elsewhere { address: "10.0.0.2:7071".into() }, &ErrorFormat::Envelope);
+        let ReplyBody::Bytes(body) = reply.body else { panic!("the body is a text") };
+        let body = String::from_utf8_lossy(&body).into_owned();
+        assert!(body.contains("another node owns the namespace") && !body.contains("10.0.0.2"), "{body}");
+    }
 }

@@ -41,8 +41,8 @@ pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     })
 }
 
-/// Describes the live nodes, with the number of namespaces that each owns: of the others by their address. `None` in a
-/// process that is alone.
+/// Describes the live nodes, with the number of namespaces that each owns: of the others by their address, which the
+/// response does not show, because every account reads it. `None` in a process that is alone.
 fn nodes(
     app: &App,
     namespaces: &[NamespaceRecord],
@@ -60,7 +60,7 @@ fn nodes(
             true => Some(app.namespaces.owned_among(namespaces)),
             false => owned_by_others.get(&node.address).copied(),
         };
-        views.push(NodeView { address: node.address, version: node.version, this, namespaces: owned });
+        views.push(NodeView { id: node.id.to_string(), version: node.version, this, namespaces: owned });
     }
     Some(views)
 }

@@ -263,14 +263,14 @@ def test_a_storage_without_known_space_is_shown(open_tab, statistics):
 
 def test_the_nodes_of_a_cluster_are_shown(open_tab, statistics):
     statistics["nodes"] = [
-        {"address": "10.0.0.1:7071", "version": "0.1.0", "this": False, "namespaces": 2},
-        {"address": "10.0.0.2:7071", "version": "0.1.0", "this": True, "namespaces": 1},
-        {"address": "10.0.0.3:7071", "version": "0.1.0", "this": False, "namespaces": None},
+        {"id": "01KB0000000000000000000001", "version": "0.1.0", "this": False, "namespaces": 2},
+        {"id": "01KB0000000000000000000002", "version": "0.1.0", "this": True, "namespaces": 1},
+        {"id": "01KB0000000000000000000003", "version": "0.1.0", "this": False, "namespaces": None},
     ]
     page = open_tab("server")
     rows = rows_of(page, "Nodes")
     expect(rows).to_have_count(3)
-    expect(rows.nth(0).get_by_role("cell")).to_have_text(["10.0.0.1:7071", "0.1.0", "2"])
+    expect(rows.nth(0).get_by_role("cell")).to_have_text(["01KB0000000000000000000001", "0.1.0", "2"])
     expect(rows.nth(1)).to_contain_text("this node")
     expect(rows.nth(2)).to_contain_text("no answer")
 
@@ -279,7 +279,7 @@ def test_a_single_server_has_no_table_of_nodes(open_tab, statistics):
     page = open_tab("server")
     expect(rows_of(page, "Models").first).to_be_visible()
     expect(rows_of(page, "Nodes")).to_have_count(0)
-    statistics["nodes"] = [{"address": "10.0.0.1:7071", "version": "0.1.0", "this": True, "namespaces": 3}]
+    statistics["nodes"] = [{"id": "01KB0000000000000000000001", "version": "0.1.0", "this": True, "namespaces": 3}]
     page = open_tab("server")
     expect(rows_of(page, "Models").first).to_be_visible()
     expect(rows_of(page, "Nodes")).to_have_count(0)

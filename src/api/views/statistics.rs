@@ -149,8 +149,8 @@ pub struct ModelView {
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Node")]
 pub struct NodeView {
-    /// Address at which other nodes reach the node.
-    pub address: String,
+    /// Id of the node; another one after each start. `cuebase nodes` shows the operator its address.
+    pub id: String,
     /// Version of the node.
     pub version: String,
     /// Whether this node answered the request.

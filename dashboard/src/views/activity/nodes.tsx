@@ -7,10 +7,10 @@ type ClusterNode = Schemas["Node"];
 
 const COLUMNS: readonly Column<ClusterNode>[] = [
     {
-        title: "Address",
+        title: "Node",
         cell: (node) => (
             <>
-                <code>{node.address}</code> {node.this && <Tag>this node</Tag>}
+                <code>{node.id}</code> {node.this && <Tag>this node</Tag>}
             </>
         ),
     },
@@ -25,16 +25,11 @@ const COLUMNS: readonly Column<ClusterNode>[] = [
 export function Nodes({ nodes }: { nodes: readonly ClusterNode[] }) {
     return (
         <Card title="Nodes">
-            <Table
-                caption="Nodes"
-                columns={COLUMNS}
-                rows={nodes}
-                // For some seconds after a node started again, two rows have its address.
-                rowKey={(node) => `${node.address} ${node.this}`}
-            />
+            <Table caption="Nodes" columns={COLUMNS} rows={nodes} rowKey={(node) => node.id} />
             <p class="dim">
                 These servers share the data. The namespaces are those of this account: one of the nodes owns each of
-                them and answers its requests. A namespace is claimed with its next request after its owner has ended.
+                them and answers its requests. <code>cuebase nodes</code> shows the operator their addresses. A
+                namespace is claimed with its next request after its owner has ended.
             </p>
         </Card>
     );
