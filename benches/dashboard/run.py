@@ -171,6 +171,8 @@ def measure(service: Service, interactions: list[Interaction], options: argparse
         page.add_init_script(path=TIMING_SCRIPT)
         page.goto(service.link())
         page.get_by_role("heading", name="Search", level=1).wait_for()
+        # Each run reloads the page, which must keep the session.
+        page.evaluate("() => navigator.serviceWorker.ready.then(() => null)")
         for interaction in interactions:
             figures[interaction.title] = run_all(browser, page, interaction, options.runs)
             print(row(interaction.title, width, figures[interaction.title], options.limit), flush=True)

@@ -4,7 +4,7 @@
 // `docs/reference/openapi.json`.
 
 import type { components, paths } from "./api-types";
-import { credential, endSession } from "./session";
+import { credential, dropSession } from "./session";
 
 export type Schemas = components["schemas"];
 
@@ -132,7 +132,7 @@ function readError(status: number, answer: unknown, token: string | null): ApiEr
   // Only a rejected credential has this status without an error code.
   if ((status === 401 || status === 403) && !body.error) {
     const message = "The server rejects this credential: it has expired or is revoked. Sign in again.";
-    if (token && token === credential()) endSession("This session is over: its credential has expired or is revoked.");
+    if (token && token === credential()) dropSession("This session is over: its credential has expired or is revoked.");
     return { status, code: "unauthorized", message };
   }
   const error = typeof body.error === "object" ? body.error : { code: body.error, message: body.message };

@@ -10,18 +10,18 @@ import { session } from "./session";
 import { arriveLater } from "./sign-in/proof";
 import { SignIn } from "./sign-in/sign-in";
 
-/** `arrival` is the sign-in with the proof in the address; null without one. */
-export function App({ arrival }: { arrival: Promise<Result<null>> | null }) {
-    const [isArriving, setArriving] = useState(arrival !== null);
+/** `arrival` is the search for a session and the sign-in with the proof in the address; it has no result without one. */
+export function App({ arrival }: { arrival: Promise<Result<null> | null> }) {
+    const [isArriving, setArriving] = useState(true);
     const [problem, setProblem] = useState<string | null>(null);
     const credential = session.value?.credential;
 
     useEffect(() => {
-        function settle(result: Result<null>): void {
+        function settle(result: Result<null> | null): void {
             setArriving(false);
-            setProblem(result.ok ? null : result.error.message);
+            setProblem(!result || result.ok ? null : result.error.message);
         }
-        if (arrival) void arrival.then(settle);
+        void arrival.then(settle);
         return arriveLater((later) => {
             setArriving(true);
             void later.then(settle);

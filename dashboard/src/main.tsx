@@ -1,4 +1,4 @@
-// The entry: applies the preferences, restores the session, signs in if the address holds a proof, and shows the page.
+// The entry: applies the preferences, finds the session, signs in if the address holds a proof, and shows the page.
 
 import { render } from "preact";
 import "./style.css";
@@ -9,8 +9,9 @@ import { startSession } from "./session";
 import { signInFromAddress } from "./sign-in/proof";
 
 startPreferences();
-startSession();
+// Tabs that are open already may have a session, which a link must not replace without a question.
+const sessionFound = startSession();
 // The one-time code leaves the address before the first entry of the history is named.
-const arrival = signInFromAddress();
+const arrival = signInFromAddress(sessionFound) ?? sessionFound.then(() => null);
 startRouter();
 render(<App arrival={arrival} />, document.getElementById("app")!);

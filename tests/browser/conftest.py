@@ -184,29 +184,26 @@ def check_host(url: str, allowed: set[str], errors: list[str]):
         errors.append(f"request to {url}")
 
 
+def wait_for_reload_worker(page):
+    """Waits until the worker runs that takes the session of a page over a reload."""
+    page.evaluate("() => navigator.serviceWorker.ready.then(() => null)")
+
+
 @pytest.fixture
 def signed_in(service, visit):
-    """Returns a function that opens a page, signed in with a link."""
+    """Returns a function that opens a page, signed in with a link. A reload keeps the session."""
 
     def enter(place: str = "", **options):
         page = visit(service.link(), **options)
         page.get_by_role("heading", name="Search", level=1).wait_for()
         expect(page).to_have_title("Search · Cuebase")
+        wait_for_reload_worker(page)
         if place:
             page.evaluate(OPEN_NEW_VIEW, place)
             expect(page).to_have_title(re.compile(" · Cuebase$"))
         return page
 
     return enter
-
-
-@pytest.fixture(scope="session")
-def stored_session(service, browser):
-    """The storage of a signed-in page. A page with it opens any address of the dashboard without the sign-in page."""
-    with open_pages(browser) as open_page:
-        page = open_page(service.link())
-        page.get_by_role("heading", name="Search", level=1).wait_for()
-        return page.context.storage_state()
 
 
 @pytest.fixture(params=[1440, 390], ids=["desktop", "phone"])

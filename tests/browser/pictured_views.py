@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 import sample_namespace as sample
-from conftest import TIMEOUT_MS
+from conftest import TIMEOUT_MS, wait_for_reload_worker
 from playwright.sync_api import Browser, Page, expect
 
 FRIENDS = f"/n/{sample.NAMESPACE}"
@@ -120,6 +120,7 @@ class Pages:
             if is_signed_in:
                 page.goto(self.service.link())
                 expect(page.get_by_role("heading", name="Search", level=1)).to_be_visible()
+                wait_for_reload_worker(page)
             self.opened[kind] = page
         return self.opened[kind]
 

@@ -5,7 +5,7 @@ Each page is opened once for all its tests. A test restores the colours and the 
 from dataclasses import dataclass
 
 import pytest
-from conftest import open_pages
+from conftest import open_pages, wait_for_reload_worker
 from helpers import expect_view, screenshot, serious_violations, unique_name
 from playwright.sync_api import Page, expect
 
@@ -118,9 +118,11 @@ def options_of(width: int) -> dict:
 
 
 @pytest.fixture(scope="module")
-def signed_in_page(service, stored_session, open_once, width) -> Page:
+def signed_in_page(service, open_once, width) -> Page:
     """A signed-in page that the views are opened in, one after the other."""
-    page = open_once(f"{service.dashboard}/icon.svg", storage_state=stored_session, **options_of(width))
+    page = open_once(service.link(), **options_of(width))
+    expect_view(page, "Search")
+    wait_for_reload_worker(page)
     page.add_init_script(RECORD_SHIFTS)
     return page
 

@@ -5,7 +5,7 @@ import { accountState, currentNamespace, loadAccount } from "../account";
 import { ErrorState, Icon, Skeleton, undoLast } from "../parts";
 import { DIRECTIONS, THEMES, direction, theme } from "../preferences";
 import { href, navigate, route } from "../router";
-import { endSession } from "../session";
+import { signOut } from "../session";
 import { findView, listViews } from "../views";
 import { isPaletteOpen, useCommands, type Command } from "./commands";
 import { useKeptFocus } from "./focus";
@@ -116,6 +116,6 @@ function useFrameCommands(): void {
         const title = name === "ltr" ? "Layout: left to right" : "Layout: right to left";
         commands.push({ id: `direction-${name}`, title, group: "Appearance", run: () => (direction.value = name) });
     }
-    commands.push({ id: "sign-out", title: "Sign out", group: "Session", run: () => endSession() });
+    commands.push({ id: "sign-out", title: "Sign out", group: "Session", run: () => signOut() });
     useCommands(commands, [namespace, listViews().length, findView(route.value.view)?.name]);
 }

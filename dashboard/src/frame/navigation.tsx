@@ -4,7 +4,7 @@ import { currentNamespace, namespaces } from "../account";
 import { Icon, shortcut } from "../parts";
 import { THEMES, theme } from "../preferences";
 import { href, navigate, route } from "../router";
-import { endSession, session } from "../session";
+import { session, signOut } from "../session";
 import { findView, listViews, type View } from "../views";
 import { isPaletteOpen } from "./commands";
 
@@ -81,7 +81,7 @@ function SessionFoot() {
                 <button type="button" onClick={() => (theme.value = next)}>
                     Theme: {theme.value}
                 </button>
-                <button type="button" onClick={() => endSession()}>
+                <button type="button" onClick={() => signOut()}>
                     Sign out
                 </button>
             </div>

@@ -2,7 +2,8 @@
 // (authorization code with PKCE, RFC 7636). The server exchanges codes for a session.
 
 import { send, type ResponseOf, type Result } from "../api";
-import { openSession, readClaims } from "../session";
+import { confirmAction } from "../parts";
+import { describeSession, haveSameUser, openSession, readClaims, session, type Session } from "../session";
 
 /** The external issuer, as `GET /session` returns it. */
 export interface Issuer {
@@ -23,14 +24,17 @@ interface Pending {
 const PENDING = "sign-in";
 const LINK = /#code=([\w-]+)$/;
 
-/** Signs in with the code or the issuer's response in the address. Returns null if the address holds neither. */
-export function signInFromAddress(): Promise<Result<null>> | null {
+/**
+ * Signs in with the code or the issuer's response in the address, once `ready` is resolved. Returns null if the address
+ * holds neither.
+ */
+export function signInFromAddress(ready: Promise<void> = Promise.resolve()): Promise<Result<null>> | null {
   const code = LINK.exec(location.hash)?.[1];
   const returned = new URLSearchParams(location.search);
   if (!code && !returned.has("state")) return null;
   // The proof is removed from the address, so that it is not in the history and not used a second time.
   history.replaceState(null, "", pageAddress());
-  return code ? redeem({ code }) : finishIssuer(returned);
+  return ready.then(() => (code ? redeem({ code }) : finishIssuer(returned)));
 }
 
 /** Signs in when a link is opened in a tab that shows the page already. Returns a function that stops this. */
@@ -101,13 +105,31 @@ async function redeem(body: object, nonce?: string): Promise<Result<null>> {
   return accept(exchanged.value.token);
 }
 
-/** Opens a session with a credential, if the server accepts it. */
+/** Opens a session with a credential, if the server accepts it, and if the user lets it replace another user's. */
 async function accept(credential: string): Promise<Result<null>> {
   type Whoami = ResponseOf<"get", "/v1/whoami">;
   const found = await send<Whoami>("get", "/v1/whoami", undefined, undefined, credential);
   if (!found.ok) return found;
-  openSession(credential, found.value.auth, found.value.account);
+  const opened = describeSession(credential, found.value.auth, found.value.account);
+  const current = session.value;
+  if (!current || haveSameUser(current, opened) || (await mayReplace(current, opened))) openSession(opened, current);
   return { ok: true, value: null };
+}
+
+/** Asks before the session of another user is replaced. Anybody can send a link, also one for an account of their own. */
+function mayReplace(current: Session, opened: Session): Promise<boolean> {
+  const user = nameUser(opened);
+  return confirmAction({
+    title: "Replace your session?",
+    text:
+      `You are signed in as ${nameUser(current)}, and this sign-in is for ${user}. Go on only if you asked for it: ` +
+      `what you store from then on belongs to ${opened.account}.`,
+    action: `Sign in as ${user}`,
+  });
+}
+
+function nameUser({ account, email }: Session): string {
+  return email ? `${account} (${email})` : account;
 }
 
 function refuse(message: string): Result<null> {
