@@ -32,7 +32,7 @@ fn connect(address: &str) -> TcpStream {
 /// Returns a request's head with further header lines.
 fn request_head(method: &str, path: &str, key: Option<&str>, further: &str) -> String {
     let credential = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
-    format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{credential}{further}\r\n")
+    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{credential}{further}\r\n")
 }
 
 /// Sends bytes on a new connection and returns it.

@@ -3,6 +3,7 @@
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 
+use crate::support::nodes::free_address;
 use crate::support::{Server, fresh, run, stdout};
 
 /// Creates a sign-in link and returns its URL and its code.
@@ -39,7 +40,10 @@ fn a_sign_in_code_works_once() {
     let (_folder, data) = fresh();
     let _server = Server::start(&data);
     let (address, code) = link(&data, &["--account", "acme"]);
-    let (status, body) = post(&address, "/session", None, &json!({"code": code}));
+    let signed_in = Client::new().post(format!("{address}/session")).json(&json!({"code": code})).send();
+    let signed_in = signed_in.expect("answers");
+    assert_eq!(signed_in.headers().get("set-cookie"), None, "other sites could cause requests with a cookie");
+    let (status, body) = status_and_body(signed_in);
     assert_eq!(status, 200);
     let session = body["token"].as_str().expect("a session");
     let whoami = Client::new().get(format!("{address}/v1/whoami")).bearer_auth(session).send().expect("answers");
@@ -52,6 +56,48 @@ fn a_sign_in_code_works_once() {
     assert_eq!((status, &body["error"]["code"]), (400, &json!("invalid_body")));
     let returned = json!({"authorization_code": "x", "code_verifier": "x", "redirect_uri": "x"});
     assert_eq!(post(&address, "/session", None, &returned).0, 404, "no other issuer is configured");
+}
+
+/// Sends a code as a form of a page would, with the headers of a browser. Returns the status.
+fn sign_in_as_form(address: &str, code: &str, host: Option<&str>, origin: &str) -> u16 {
+    let mut request = Client::new().post(format!("{address}/session")).header("content-type", "text/plain");
+    if let Some(host) = host {
+        request = request.header("host", host);
+    }
+    let sent = request.header("origin", origin).body(json!({"code": code}).to_string()).send();
+    sent.expect("answers").status().as_u16()
+}
+
+#[test]
+fn a_page_of_another_origin_cannot_sign_in_through_the_browser() {
+    let (_folder, data) = fresh();
+    let _server = Server::start(&data);
+    let (address, code) = link(&data, &[]);
+    for origin in ["https://evil.example", "http://127.0.0.1:1", "null"] {
+        assert_eq!(sign_in_as_form(&address, &code, None, origin), 421, "{origin}");
+    }
+    // A name of another site that resolves to this machine: the browser takes both for one origin.
+    assert_eq!(sign_in_as_form(&address, &code, Some("evil.example"), "http://evil.example"), 421);
+    let page = Client::new().get(&address).header("host", "evil.example").send().expect("answers");
+    assert_eq!(page.status(), 421);
+    assert_eq!(page.headers()["x-content-type-options"], "nosniff");
+    // The code was not used.
+    assert_eq!(sign_in_as_form(&address, &code, None, &address), 200);
+}
+
+#[test]
+fn the_public_url_is_an_origin_of_the_dashboard() {
+    let (_folder, data) = fresh();
+    std::fs::create_dir_all(data.parent().expect("a parent")).expect("creates");
+    // The links have the public URL.
+    let listen = free_address();
+    let settings = format!("[dashboard]\nlisten = '{listen}'\npublic_url = 'https://memory.example/'\n");
+    let _server = Server::start_configured(&data, &settings);
+    let address = format!("http://{listen}");
+    for host in [None, Some("memory.example")] {
+        let (_, code) = link(&data, &[]);
+        assert_eq!(sign_in_as_form(&address, &code, host, "https://memory.example"), 200, "{host:?}");
+    }
 }
 
 #[test]
@@ -93,6 +139,7 @@ fn the_dashboard_is_public_and_the_api_behind_it_is_not() {
         assert!(header(&found, "content-type").starts_with(kind), "{path}");
         assert!(header(&found, "cache-control").contains("immutable"), "{path}");
     }
+    assert!(header(&get("/reload-worker.js"), "content-type").starts_with("text/javascript"));
     for path in ["/../Cargo.toml", "/assets/", "/assets/nothing.js", "/%2e%2e/x", "//icon.svg", "/session/x"] {
         assert_eq!(get(path).status(), 404, "{path}");
     }

@@ -118,7 +118,7 @@ impl Client {
     pub(crate) fn send(&mut self, method: &str, path: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\n\r\n",
             self.key
         );
         self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;

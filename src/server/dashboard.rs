@@ -1,6 +1,7 @@
 //! The listener of the dashboard: its page, the sign-in routes, and the API, git and MCP under the same origin.
 //!
-//! The page's API requests pass the gateway like all others. The listener has four further routes:
+//! The page's API requests pass the gateway like all others. The listener has its files and four further routes, which
+//! are for the page and programs only ([`page_origin`]):
 //!
 //! - `GET /session` lists the ways to sign in.
 //! - `POST /session` exchanges a one-time code, or the code of an external issuer, for a session.
@@ -23,6 +24,7 @@ use super::admission::RunPermit;
 use super::client_body::ClientBody;
 use super::git;
 use super::mcp;
+use super::page_origin;
 use super::reply_memory::HeldReply;
 use super::requests::{RequestHandler, authorize_counted};
 use super::response_body::ResponseBody;
@@ -97,6 +99,7 @@ async fn answer(
     activity: &Arc<Activity>,
 ) -> Result<HeldReply, Reply> {
     let (head, body) = request.into_parts();
+    page_origin::check(&head.uri, &head.headers, &handler.config.listeners.dashboard)?;
     match (&head.method, head.uri.path()) {
         (&Method::GET, SESSION) => {
             let permit = handler.admission.open_request(&SESSION_SENDER).await?;

@@ -31,6 +31,7 @@ mod listen;
 mod mcp;
 mod metrics;
 mod nodes;
+mod page_origin;
 mod pets;
 mod reply_memory;
 mod requests;
