@@ -288,6 +288,8 @@ fn jittered(wait: Duration, left: Duration) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]
@@ -328,6 +330,25 @@ mod tests {
             requested_wait(&HeaderMap::from_iter([(RETRY_AFTER, "18446744073709551615".parse().expect("a value"))])),
             Some(Duration::from_secs(u64::MAX))
         );
+    }
+
+    #[test]
+    fn a_response_that_never_ends_is_given_up() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n");
+            let _ = stream.set_read_timeout(Some(Duration::from_millis(5)));
+            // The client sends nothing more, so each read ends with its time limit.
+            while stream.write_all(b" ").is_ok() {
+                let _ = stream.read(&mut [0; 1]);
+            }
+        });
+        let caller = Caller::new(&url, "", 1, Duration::from_millis(50), 1 << 20).expect("a client");
+        let error = caller.get::<Value>("/", Instant::now() + Duration::from_secs(60)).expect_err("never ends");
+        assert!(matches!(error, CallError::Unavailable { status: None, .. }), "{error}");
     }
 
     #[test]

@@ -36,6 +36,23 @@ fn import_warnings(data: &Path, from: &Path) -> String {
     warnings
 }
 
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let (folder, data) = fresh();
+    stdout(&data, &["keys", "create", "--init"]);
+    let notes = folder.path().join("notes");
+    save(&notes.join("gate.md"), "# Gate\n\nThe gate is blue.\n");
+    let pipe = notes.join("pipe.md");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("creates");
+    let warnings = import_warnings(&data, &notes);
+    assert!(warnings.contains("pipe.md was skipped: it is a pipe, a socket or a device"), "{warnings}");
+    for format in ["", "documents", "jsonl", "chatgpt", "mem0", "bundle"] {
+        let more = if format.is_empty() { vec![] } else { vec!["--format", format] };
+        let error = import_error(&data, &pipe, &more);
+        assert!(error.contains("is a pipe, a socket or a device"), "{format}: {error}");
+    }
+}
+
 /// Returns the path of a file that another product wrote.
 fn export_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/import").join(name)

@@ -139,7 +139,8 @@ pub(super) fn archive_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
-        if name.starts_with("conversations") && name.ends_with(".json") {
+        let is_file = fs::metadata(entry.path()).is_ok_and(|kind| kind.is_file());
+        if is_file && name.starts_with("conversations") && name.ends_with(".json") {
             files.push(entry.path());
         }
     }

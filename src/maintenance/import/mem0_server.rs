@@ -33,6 +33,8 @@ const ATTEMPTS_MAX: u32 = 3;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit of one call with its repetitions.
 const CALL_TIMEOUT: Duration = Duration::from_secs(180);
+/// Time limit of all calls for the memories of one user. Each page may be slow, and there may be many.
+const USER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Bytes of a response, at most.
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
 /// What the progress bar shows.
@@ -164,12 +166,13 @@ impl Mem0Server {
 
     /// Fetches the pages of the platform.
     fn fetch_pages(&self, user: &str, on_progress: &dyn Fn(Progress)) -> Result<Fetched, CallError> {
+        let until = Instant::now() + USER_TIMEOUT;
         let body = json!({"filters": {"user_id": user}, "show_expired": true});
         let mut fetched = Fetched::default();
         let mut all = 0;
         for number in 1..=PAGES_MAX {
             let path = format!("/v3/memories/?page={number}&page_size={PAGE_LENGTH}");
-            let response: Value = self.platform.post(&path, &body, Instant::now() + CALL_TIMEOUT)?;
+            let response: Value = self.platform.post(&path, &body, until.min(Instant::now() + CALL_TIMEOUT))?;
             let page = page_of(&path, response)?;
             let is_last = page.entries.is_empty() || page.fields.get("next").is_none_or(Value::is_null);
             if let Some(count) = page.fields.get("count").and_then(Value::as_u64) {

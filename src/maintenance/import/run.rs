@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::context::{Import, ImportReport, Options, invalid_import};
 use super::format::{self, Format};
+use super::listing::{check_kind, special_file_warnings};
 use super::{archives, bundle, conversations, documents, files, hindsight, mem0, notes, rules, zep};
 use crate::app::App;
 use crate::error::Result;
@@ -21,12 +22,13 @@ pub fn import(
     options: Options,
     on_progress: &dyn Fn(Progress),
 ) -> Result<ImportReport> {
+    check_kind(from).map_err(|reason| invalid_import(from, &reason))?;
     let format = match options.format {
         Some(format) => format,
         None => format::detect(from).map_err(|reason| invalid_import(from, &reason))?,
     };
     let import = Import { app, account, name, from, options, on_progress };
-    let report = match format {
+    let mut report = match format {
         Format::Bundle => bundle::import(&import),
         Format::Markdown => files::import(&import),
         Format::Letta => notes::import_letta(&import),
@@ -40,7 +42,15 @@ pub fn import(
         Format::Chatgpt => conversations::import_archive(&import, archives::read_chatgpt),
         Format::Claude => conversations::import_archive(&import, archives::read_claude),
     }?;
+    if reads_whole_folder(format) && from.is_dir() {
+        report.warnings.extend(special_file_warnings(from)?);
+    }
     Ok(ImportReport { format: format.name().to_owned(), tried: options.dry_run, ..report })
+}
+
+/// Returns whether an import in a format reads every file below a folder.
+fn reads_whole_folder(format: Format) -> bool {
+    matches!(format, Format::Markdown | Format::Letta | Format::Notes | Format::Documents)
 }
 
 /// Imports memories that were fetched from a mem0 server into a namespace, which is created if it does not exist.
