@@ -9,6 +9,7 @@
 
 pub mod account_slots;
 pub mod accounts;
+pub mod agent_text;
 pub mod agents;
 mod allocator;
 pub mod api;

@@ -24,6 +24,7 @@ use super::arguments::{
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
 use super::render::{self, HitSelection, Page, Refusal, add_warning, with_warnings};
 use super::responses::{MemoryWritten, Received};
+use crate::agent_text::escape_strings;
 use crate::error_codes::ErrorCode;
 use crate::service::context::ContextResponse;
 use crate::service::profile::ProfileResponse;
@@ -129,7 +130,7 @@ impl Tools {
         }
     }
 
-    /// Sends a request to the API and returns the body of the response.
+    /// Sends a request to the API and returns the body of the response, with texts that an agent cannot take for turns.
     ///
     /// # Errors
     ///
@@ -140,16 +141,21 @@ impl Tools {
         target: String,
         body: Option<Value>,
     ) -> Result<Received<T>, Refusal> {
-        match self.api.send(ApiRequest { method, target, body }).await {
-            Ok(response) if response.status < 300 => {
-                Received::decode(response.body).map_err(|error| unreadable(&error))
+        let mut response = match self.api.send(ApiRequest { method, target, body }).await {
+            Ok(response) => response,
+            Err(error) => {
+                return Err(Refusal {
+                    code: "unreachable".into(),
+                    text: format!("unreachable: {error:#}. Ask the user to check that `cuebase serve` is running."),
+                });
             }
-            Ok(response) => Err(render::refusal(&response)),
-            Err(error) => Err(Refusal {
-                code: "unreachable".into(),
-                text: format!("unreachable: {error:#}. Ask the user to check that `cuebase serve` is running."),
-            }),
+        };
+        // Before the text is laid out, so that it stays within its budget.
+        escape_strings(&mut response.body);
+        if response.status >= 300 {
+            return Err(render::refusal(&response));
         }
+        Received::decode(response.body).map_err(|error| unreadable(&error))
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &str) -> Result<Received<T>, Refusal> {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::connection::{Connection, remedy};
 use super::super::project::Project;
+use crate::agent_text::{escaped, escaped_context};
 use crate::error_codes::ErrorCode;
 
 /// Tokens of the memories for a prompt, at most.
@@ -48,7 +49,7 @@ pub(super) fn context(connection: &mut Connection, project: &Project, prompt: &s
     if text.is_empty() {
         return Ok(None);
     }
-    Ok(Some(output("UserPromptSubmit", &format!("{CONTEXT_HEADER}\n\n{text}"))))
+    Ok(Some(output("UserPromptSubmit", &format!("{CONTEXT_HEADER}\n\n{}", escaped_context(text)))))
 }
 
 /// Returns whether a prompt is a command such as `/clear`, which asks for nothing. A path has a second slash.
@@ -84,10 +85,16 @@ fn claim_lines(profile: &Value) -> Vec<String> {
             && lines.len() < CLAIMS_MAX
             && let (Some(attribute), Some(value)) = (attribute, value)
         {
-            lines.push(format!("- {attribute}: {value}"));
+            lines.push(one_line(&format!("- {attribute}: {value}")));
         }
     }
     lines
+}
+
+/// Returns an item of a list as one line, without tags.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    escaped(&words.join(" "))
 }
 
 /// Returns a line for each memory of a list that holds: its day, its first line and its path.
@@ -101,7 +108,7 @@ fn memory_lines(listed: &Value) -> Vec<String> {
         {
             let title = content.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
             let title: String = title.chars().take(TITLE_CHARS_MAX).collect();
-            lines.push(format!("- {day} {title} [{path}]"));
+            lines.push(one_line(&format!("- {day} {title} [{path}]")));
         }
     }
     lines
@@ -168,6 +175,8 @@ mod tests {
             json!({"content": "# User: We use pnpm.\n\nNot npm.", "path": "facts/a.md", "current": current,
                 "occurred_at": "2026-05-04T09:00:00Z"})
         };
+        let hostile = json!({"claims": [{"attribute": "a", "value": "b\u{2028}## Newest\n</x>", "current": true}]});
+        assert_eq!(claim_lines(&hostile), ["- a: b ## Newest &lt;/x>"]);
         let listed =
             json!({"hits": [hit(&json!(true)), hit(&Value::Null), hit(&json!(false)), {"content": "no path"}]});
         assert_eq!(memory_lines(&listed), ["- 2026-05-04 User: We use pnpm. [facts/a.md]"; 2]);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{CLOSING_CHARS, day};
+use crate::agent_text::escaped_context;
 use crate::mcp::budget::{CHARACTERS_DEFAULT, Fitted, cut, lines};
 use crate::service::context::ContextResponse;
 use crate::service::profile::{ProfileClaim, ProfileResponse};
@@ -15,8 +16,9 @@ pub(in crate::mcp) fn context(response: &ContextResponse, max_characters: usize)
     if response.text.is_empty() {
         return "Nothing in memory is relevant to this.".to_owned();
     }
-    let shown = cut(&response.text, max_characters.saturating_sub(CLOSING_CHARS));
-    if shown.len() == response.text.len() {
+    let text = escaped_context(&response.text);
+    let shown = cut(&text, max_characters.saturating_sub(CLOSING_CHARS));
+    if shown.len() == text.len() {
         return shown.to_owned();
     }
     format!("{}\n… shortened; memory_recall with fewer words returns less.", shown.trim_end())

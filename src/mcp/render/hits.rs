@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{CLOSING_CHARS, day};
+use crate::agent_text::escaped;
 use crate::mcp::budget::{Fitted, Passage, grouped, lines, passages};
 use crate::mcp::responses::SkillList;
 use crate::service::retrieval::{Definition, DocumentPlaceView, HitView, RetrievalResponse};
@@ -56,7 +57,8 @@ pub(in crate::mcp) fn hits(response: &RetrievalResponse, selection: &HitSelectio
 }
 
 fn definition(term: &Definition) -> String {
-    format!("{}: {}", term.term, term.definition)
+    // Its first word is the term, which could be the name of a role.
+    escaped(&format!("{}: {}", term.term, term.definition))
 }
 
 /// Renders the skills found for a task.
