@@ -1,5 +1,6 @@
 //! Coding agents: the files that `cuebase install` changes, and the hooks that an agent calls.
 
+mod foreign;
 mod hooks;
 mod installation;
 
@@ -18,7 +19,15 @@ struct Person {
 }
 
 impl Person {
+    /// Returns a person who has bound the project.
     fn new() -> Self {
+        let person = Self::unbound();
+        person.bind();
+        person
+    }
+
+    /// Returns a person whose project is a new clone.
+    fn unbound() -> Self {
         let folder = tempfile::tempdir().expect("temporary directory");
         let data = folder.path().join("data");
         let person = Self { folder, data };
@@ -34,6 +43,12 @@ impl Person {
         let person = Self::new();
         stdout(&person.data, &["keys", "create", "--init"]);
         person
+    }
+
+    /// Lets the project use the namespace that its files name.
+    fn bind(&self) {
+        let ended = self.run(&["bind"]);
+        assert!(ended.status.success(), "{}", text_of(&ended.stderr));
     }
 
     fn home(&self) -> PathBuf {

@@ -3,9 +3,12 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::support::fake::{self, FakeResponse};
 use crate::support::{Server, cuebase, fresh, run, stdout, wait_for, with_models};
 
 #[test]
@@ -195,6 +198,36 @@ fn a_refused_secret_is_not_shown() {
         let error = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(!ended.status.success() && error.contains("setting") && !error.contains("hunter2"), "{error}");
     }
+}
+
+#[test]
+fn a_key_of_the_environment_is_not_sent_to_an_address_of_the_current_folder() {
+    let (folder, data) = fresh();
+    let keys = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&keys);
+    let url = fake::serve(move |request| {
+        seen.lock().push(request.authorization.clone());
+        FakeResponse::Json(400, json!({}))
+    });
+    let settings = format!("[model]\nbase_url = '{url}'\nchat = 'x'\n");
+    std::fs::write(folder.path().join("cuebase.toml"), settings).expect("writes");
+    let models = |arguments: &[&str]| {
+        let mut command = cuebase(&data, arguments);
+        for name in ["BASE_URL", "EMBEDDING", "CHAT", "LOCAL"] {
+            command.env_remove(format!("CUEBASE_MODEL_{name}"));
+        }
+        let ended = command.env("CUEBASE_MODEL_API_KEY", "sk-mine").output().expect("runs");
+        String::from_utf8_lossy(&ended.stderr).into_owned()
+    };
+    let error = models(&["models"]);
+    let line = "CUEBASE_MODEL_API_KEY is not sent to the model.base_url of cuebase.toml: name the file with --config";
+    assert!(error.contains(line), "{error}");
+    let sent = keys.lock().clone();
+    assert!(!sent.is_empty() && sent.iter().all(String::is_empty), "{sent:?}");
+    let error = models(&["models", "--config", "cuebase.toml"]);
+    assert!(!error.contains("is not sent"), "{error}");
+    let sent = keys.lock().clone();
+    assert_eq!(sent.last().map(String::as_str), Some("Bearer sk-mine"));
 }
 
 #[test]

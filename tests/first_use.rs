@@ -72,7 +72,7 @@ fn write_chats(folder: &Path) -> PathBuf {
 fn a_command_without_a_data_directory_names_the_path() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let real = folder.path().canonicalize().expect("a folder");
-    for arguments in CREATING.iter().chain(&OTHERS).chain(&[&["mcp"][..]]) {
+    for arguments in CREATING.iter().chain(&OTHERS) {
         let error = expect_error(&format!("{arguments:?}"), &cuebase_in(&real, arguments).output().expect("runs"));
         let missing = real.join("cuebase-data");
         assert!(
@@ -82,6 +82,23 @@ fn a_command_without_a_data_directory_names_the_path() {
         assert!(error.contains("--data") && error.contains("CUEBASE_DATA"), "{arguments:?}: {error}");
         assert_eq!(error.trim_end().lines().count(), 2, "one line of error and one of advice, {arguments:?}: {error}");
         assert_eq!(entries(&real), 0, "{arguments:?} created something");
+    }
+}
+
+#[test]
+fn the_tools_of_an_agent_use_no_data_directory_of_the_current_folder() {
+    let (folder, data) = fresh();
+    stdout(&data, &["keys", "create", "--init"]);
+    let project = folder.path().join("project");
+    fs::create_dir(&project).expect("creates");
+    fs::rename(&data, project.join("cuebase-data")).expect("moves");
+    let home = folder.path().join("home");
+    for arguments in [&["mcp"][..], &["install", "cursor", "--yes"]] {
+        let mut command = cuebase_in(&project, arguments);
+        let error = expect_error(&format!("{arguments:?}"), &command.env("HOME", &home).output().expect("runs"));
+        let missing = home.join(".local/share/cuebase");
+        let expected = format!("cuebase: no data directory at {} (the default path)", missing.display());
+        assert!(error.starts_with(&expected), "{arguments:?}: {error}");
     }
 }
 

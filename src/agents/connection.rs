@@ -101,7 +101,11 @@ impl SessionSource {
         let data = &self.config.data;
         let connect = Command::Connect { account: self.account.clone() };
         let Some(connection) = control::ask_running(&self.config, &connect)? else {
-            bail!("no server runs on the data directory {}: start `cuebase serve`", data.display());
+            let data = data.display();
+            bail!(
+                "no server runs on the data directory {data}: start `cuebase serve --data {data}`, or set CUEBASE_DATA to \
+                 another data directory"
+            );
         };
         let session: Session = serde_json::from_value(connection).context("the running server returned no session")?;
         self.is_kept = false;

@@ -1,13 +1,25 @@
 //! The user's folders: those of the agents, and the one in which hooks and installations keep their state.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use cuebase_storage::files::replace;
+use data_encoding::HEXLOWER;
+use nix::fcntl::OFlag;
 
 use crate::file_errors::explained;
+use crate::sha256::sha256;
+
+/// Bytes of a file, at most. Agents keep histories of projects in their settings.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of the hash in the name of a record.
+const NAME_BYTES: usize = 16;
+/// The format of the records of installations and transcripts. Records from before folders were bound have none.
+pub(super) const RECORD_FORMAT: u32 = 1;
 
 /// Folders of the user.
 #[derive(Clone, Debug)]
@@ -38,6 +50,22 @@ impl Places {
         let codex = folder(&environment, "CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
         Ok(Self { home, config, state: state.join("cuebase"), claude, codex })
     }
+
+    /// Returns the folder with the records of installations.
+    pub(super) fn installations(&self) -> PathBuf {
+        self.state.join("installed")
+    }
+
+    /// Returns the folder with the records of transcripts.
+    pub(super) fn transcript_records(&self) -> PathBuf {
+        self.state.join("transcripts")
+    }
+
+    /// Returns the path of the record of a session's transcript.
+    pub(super) fn transcript_record(&self, session: &str) -> PathBuf {
+        let name = HEXLOWER.encode(&sha256(&[session.as_bytes()])[..NAME_BYTES]);
+        self.transcript_records().join(format!("{name}.json"))
+    }
 }
 
 /// Returns the folder that a variable names. A relative path counts as not set, as the XDG specification says.
@@ -46,13 +74,20 @@ fn folder(environment: &impl Fn(&str) -> Option<String>, variable: &str) -> Opti
     if path.is_absolute() { Some(path) } else { None }
 }
 
-/// Reads a text file. Returns `None` if it does not exist.
+/// Reads a text file. Returns `None` if it does not exist. Does not wait for anything but a regular file.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = match File::options().read(true).custom_flags(flags.bits()).open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(explained("read", path)(error)),
     };
+    let metadata = file.metadata().map_err(explained("read", path))?;
+    let shown = path.display();
+    ensure!(metadata.is_file(), "{shown} is not a regular file: replace it by one");
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(explained("read", path))?;
+    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "{shown} has more than {FILE_BYTES_MAX} bytes: shorten it");
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
         Err(error) => {

@@ -11,9 +11,10 @@ use cuebase_storage::records::Environment;
 
 use super::account::AccountOption;
 use super::data_directory::{DataUse, Init};
+use super::environment::environment_variable;
 use super::setting_options::{EveryCommand, ServingCommands, SettingOptions, with_default};
-use super::{backup, erase, evaluate, hook, install, mcp, transfer};
-use crate::config::{Key, setting};
+use super::{backup, bind, erase, evaluate, hook, install, mcp, transfer};
+use crate::config::{FileRule, Key, setting};
 
 /// The text below the options in `cuebase --help`.
 const GETTING_STARTED: &str = "\
@@ -30,8 +31,11 @@ Getting started:
 While a server runs on the data directory, commands are sent to it. Otherwise they open the data
 directory themselves.
 
-A setting is taken from the command line, an environment variable (CUEBASE_DATA, CUEBASE_LISTEN, …),
-cuebase.toml or its default, in this order. `cuebase config` prints every setting.";
+A setting is taken from the command line, an environment variable (CUEBASE_DATA, CUEBASE_LISTEN, …), a
+settings file or its default, in this order. `cuebase config` prints every setting. The settings file is
+the cuebase.toml of the working directory. The commands for coding agents (mcp, hook, install, bind) never
+read that file. They read ~/.config/cuebase/cuebase.toml, then cuebase.toml in the data directory, which
+is ~/.local/share/cuebase by default.";
 
 /// The text below the options in `cuebase import --help`.
 const IMPORT_FORMATS: &str = "\
@@ -69,7 +73,7 @@ pub fn command() -> clap::Command {
 pub(super) struct CommonOptions {
     #[command(flatten)]
     settings: SettingOptions<EveryCommand>,
-    /// TOML file with settings [default: cuebase.toml, if it exists]
+    /// TOML file with settings [default: see `cuebase --help`]
     #[arg(long, global = true, value_name = "FILE", env = "CUEBASE_CONFIG")]
     pub(super) config: Option<PathBuf>,
 }
@@ -272,6 +276,13 @@ pub(super) enum CliCommand {
     ///
     /// Example: cuebase uninstall claude-code
     Uninstall(install::TargetOptions),
+    /// Let the current project use the namespace that its .cuebase.toml or its git remote names
+    ///
+    /// Anybody who writes a repository can name any of your namespaces in it. So a project uses the namespace of its
+    /// folder until you run this command in it once. The permission is for this folder and this namespace.
+    ///
+    /// Example: cuebase bind
+    Bind(bind::BindOptions),
     /// Run a hook of a coding agent; `cuebase install` adds these calls to its configuration
     ///
     /// Reads the JSON of the agent on standard input, and prints memories as the JSON that the agent expects. When
@@ -433,6 +444,22 @@ fn parse_environment(name: &str) -> Result<Environment, String> {
 }
 
 impl Arguments {
+    /// Parses the command line.
+    pub(super) fn from_command_line() -> Result<Self, clap::Error> {
+        let mut arguments = Self::try_parse()?;
+        let names_data = arguments.common.settings.values.contains_key(&setting::general::data.key);
+        let server = match &mut arguments.command {
+            CliCommand::Mcp(options) => &mut options.server,
+            CliCommand::Hook(options) => &mut options.server,
+            _ => return Ok(arguments),
+        };
+        // The command line counts before the environment: --data before CUEBASE_URL.
+        if !names_data {
+            server.add_environment(environment_variable);
+        }
+        Ok(arguments)
+    }
+
     /// Returns the settings that the command line sets.
     pub(super) fn settings(&self) -> BTreeMap<Key, String> {
         let mut settings = self.common.settings.values.clone();
@@ -455,13 +482,30 @@ impl Arguments {
 }
 
 impl CliCommand {
+    /// Returns which settings files this command reads. A command that people or agents run in any folder must not read
+    /// a file of that folder, so only the server and the commands of its operator do.
+    pub(super) fn file_rule(&self) -> FileRule {
+        match self {
+            Self::Serve { .. } => FileRule::Serving,
+            Self::Demo { .. } | Self::Keys(_) | Self::Token { .. } | Self::Namespaces(_) => FileRule::Administration,
+            Self::Accounts(_) | Self::DeadLetters(_) | Self::Backup(_) | Self::Restore(_) => FileRule::Administration,
+            Self::Migrate(_) | Self::Doctor(_) | Self::Export(_) | Self::Import(_) => FileRule::Administration,
+            Self::Reextract(_) | Self::Erase(_) | Self::Config | Self::Health { .. } => FileRule::Administration,
+            Self::Models | Self::Nodes | Self::Eval(_) => FileRule::Administration,
+            Self::Mcp(_) | Self::Hook(_) | Self::Install(_) => FileRule::User,
+            Self::Bind(_) | Self::Uninstall(_) | Self::ReadPdf | Self::Openapi => FileRule::NoFile,
+            Self::Completions { .. } | Self::Man { .. } => FileRule::NoFile,
+        }
+    }
+
     /// Returns what this command requires of the data directory.
     pub(super) fn data_use(&self) -> DataUse {
         match self {
             Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
             Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
             Self::ReadPdf | Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
-            Self::Hook(_) | Self::Uninstall(_) | Self::Migrate(MigrateCommand::ToDirectory) => DataUse::Unchecked,
+            Self::Hook(_) | Self::Uninstall(_) | Self::Bind(_) => DataUse::Unchecked,
+            Self::Migrate(MigrateCommand::ToDirectory) => DataUse::Unchecked,
             Self::Migrate(MigrateCommand::ToCluster) => DataUse::Existing,
             Self::Install(options) => options.data_use(),
             Self::Keys(KeysCommand::Create { init, .. }) => DataUse::ExistingOr(*init),

@@ -67,8 +67,8 @@ pub(super) fn confirm_changes(count: usize) -> anyhow::Result<()> {
              hint: add --yes to write them"
         );
     }
-    let files = if count == 1 { "this file" } else { "these files" };
-    let question = format!("Write {files}? Type yes to confirm: ");
+    let changes = if count == 1 { "this change" } else { "these changes" };
+    let question = format!("Make {changes}? Type yes to confirm: ");
     let confirmed = ask(&question, "yes", &mut io::stdin().lock(), &mut io::stderr())?;
     ensure!(confirmed, "the answer is not yes: nothing was written");
     Ok(())

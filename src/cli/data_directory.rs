@@ -68,9 +68,11 @@ pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
         PathContent::File => format!("{shown} is not a Cuebase data directory: it is a file"),
     };
     let remedy = match (content, data_use) {
-        (PathContent::OtherDirectory | PathContent::File, _) => "; a new one needs an empty or missing folder",
-        (_, DataUse::ExistingOr(_)) => ", or add --init to create one there",
-        (_, _) => "; `cuebase serve` creates one",
+        (PathContent::OtherDirectory | PathContent::File, _) => {
+            "; a new one needs an empty or missing folder".to_owned()
+        }
+        (_, DataUse::ExistingOr(_)) => ", or add --init to create one there".to_owned(),
+        (_, _) => format!("; `cuebase serve --data {shown}` creates one"),
     };
     let origin = match config.origin(&setting::general::data) {
         Origin::Default => "the default path".to_owned(),

@@ -1,16 +1,16 @@
 //! `cuebase hook`: runs when a coding agent calls a hook.
 //!
 //! A hook must never disturb the agent. So it has a deadline, after which the process exits whatever it waits for. When
-//! something fails, it exits with success and prints nothing. It reads no settings file and opens no data directory.
+//! something fails, it exits with success and prints nothing. It opens no data directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use anyhow::{anyhow, ensure};
+use anyhow::anyhow;
 use clap::Args;
 
 use super::account::AccountOption;
@@ -20,7 +20,7 @@ use crate::agents::connection::Connection;
 use crate::agents::hook::{self, HookEvent, HookInput, log};
 use crate::agents::places::Places;
 use crate::agents::project::Project;
-use crate::config::{Config, Key, setting};
+use crate::config::{Config, FileRule, Key};
 use crate::error::with_causes;
 
 /// Bytes of the input, at most. It holds a prompt or the last answer.
@@ -35,7 +35,7 @@ pub(super) struct HookOptions {
     #[arg(value_enum)]
     event: HookEvent,
     #[command(flatten)]
-    server: ServerOptions,
+    pub(super) server: ServerOptions,
     /// Namespace of the memories [default: that of the project]
     #[arg(long, env = "CUEBASE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
@@ -44,6 +44,13 @@ pub(super) struct HookOptions {
     /// Longest time for the hook, milliseconds [default: 40 for user-prompt, 400 for session-start, 5000 for others]
     #[arg(long, env = "CUEBASE_HOOK_TIMEOUT_MS", value_name = "MS")]
     timeout_ms: Option<u64>,
+}
+
+/// The settings of the command line.
+pub(super) struct HookSettings {
+    pub(super) command_line: BTreeMap<Key, String>,
+    /// The settings file, if one is named.
+    pub(super) file: Option<PathBuf>,
 }
 
 impl HookOptions {
@@ -61,7 +68,7 @@ pub(super) fn is_called() -> bool {
 }
 
 /// Runs a hook. Only `cuebase hook check` can fail.
-pub(super) fn hook(options: HookOptions, settings: BTreeMap<Key, String>) -> ExitCode {
+pub(super) fn hook(options: HookOptions, settings: HookSettings) -> ExitCode {
     if options.event == HookEvent::Check {
         return check(&options, &settings);
     }
@@ -93,7 +100,7 @@ pub(super) fn hook(options: HookOptions, settings: BTreeMap<Key, String>) -> Exi
     ExitCode::SUCCESS
 }
 
-/// Writes an error to the log and to standard error.
+/// Writes an error or a notice to the log and to standard error.
 fn report(event: HookEvent, message: &str) {
     drop(writeln!(io::stderr().lock(), "cuebase: {message}"));
     if let Ok(places) = Places::resolve(environment_variable) {
@@ -102,7 +109,7 @@ fn report(event: HookEvent, message: &str) {
 }
 
 /// Reads the input and carries out the event.
-fn run(options: &HookOptions, settings: &BTreeMap<Key, String>) -> anyhow::Result<Option<String>> {
+fn run(options: &HookOptions, settings: &HookSettings) -> anyhow::Result<Option<String>> {
     let places = Places::resolve(environment_variable)?;
     let mut text = Vec::new();
     io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut text)?;
@@ -114,9 +121,17 @@ fn run(options: &HookOptions, settings: &BTreeMap<Key, String>) -> anyhow::Resul
             return Err(anyhow!("the input is not the JSON of a hook: line {line}, column {column}"));
         }
     };
-    let project = Project::at(&folder(&input)?, options.namespace.as_deref())?;
+    let folder = folder(&input)?;
+    let mut project = Project::at(&folder, options.namespace.as_deref(), &places)?;
     if !project.uses_hooks {
         return Ok(None);
+    }
+    let transcripts = input.transcript_path.as_deref().and_then(Path::parent);
+    project.keep_binding(&places, &folder, transcripts)?;
+    if options.event == HookEvent::SessionStart
+        && let Some(notice) = project.notice()
+    {
+        report(options.event, &notice);
     }
     let mut connection = connect(options, settings, &places)?;
     hook::run(options.event, &input, &project, &mut connection, &places)
@@ -133,21 +148,18 @@ fn folder(input: &HookInput) -> anyhow::Result<PathBuf> {
     }
 }
 
-fn connect(options: &HookOptions, settings: &BTreeMap<Key, String>, places: &Places) -> anyhow::Result<Connection> {
+fn connect(options: &HookOptions, settings: &HookSettings, places: &Places) -> anyhow::Result<Connection> {
     let timeout = options.deadline();
     if let Some(url) = options.server.url() {
         return Ok(Connection::with_key(url, options.server.key()?, timeout));
     }
-    let config = Config::resolve(settings, environment_variable, None)?;
-    ensure!(
-        config.is_chosen(&setting::general::data),
-        "no server is named: set CUEBASE_DATA to the data directory, or CUEBASE_URL and CUEBASE_KEY"
-    );
+    let file = settings.file.as_deref();
+    let config = Config::resolve_for(FileRule::User, &settings.command_line, environment_variable, file)?;
     Connection::through_data_directory(config, options.account.id()?, places, timeout)
 }
 
 /// Prints what a hook in the current folder would use.
-fn check(options: &HookOptions, settings: &BTreeMap<Key, String>) -> ExitCode {
+fn check(options: &HookOptions, settings: &HookSettings) -> ExitCode {
     match checked(options, settings) {
         Ok(text) => {
             drop(writeln!(io::stdout().lock(), "{text}"));
@@ -160,10 +172,16 @@ fn check(options: &HookOptions, settings: &BTreeMap<Key, String>) -> ExitCode {
     }
 }
 
-fn checked(options: &HookOptions, settings: &BTreeMap<Key, String>) -> anyhow::Result<String> {
+fn checked(options: &HookOptions, settings: &HookSettings) -> anyhow::Result<String> {
     let places = Places::resolve(environment_variable)?;
-    let project = Project::at(&folder(&HookInput::default())?, options.namespace.as_deref())?;
+    let folder = folder(&HookInput::default())?;
+    let mut project = Project::at(&folder, options.namespace.as_deref(), &places)?;
+    project.keep_binding(&places, &folder, None)?;
     let mut connection = connect(options, settings, &places)?;
     let found = hook::run(HookEvent::Check, &HookInput::default(), &project, &mut connection, &places)?;
-    Ok(format!("{}\nlog        {}", found.unwrap_or_default(), log::path(&places).display()))
+    let mut text = format!("{}\nlog        {}", found.unwrap_or_default(), log::path(&places).display());
+    if let Some(notice) = project.notice() {
+        text = format!("{text}\nunbound    {notice}");
+    }
+    Ok(text)
 }

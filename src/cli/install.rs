@@ -12,7 +12,7 @@ use super::data_directory::DataUse;
 use super::environment::environment_variable;
 use crate::agents::install::{Agent, Change, Scope, ServerSource, Setup, plan_install, plan_uninstall};
 use crate::agents::places::Places;
-use crate::agents::project::Project;
+use crate::agents::project::{NamedNamespace, Project};
 use crate::config::Config;
 use crate::namespace::names::parse_name;
 
@@ -76,7 +76,7 @@ impl InstallOptions {
 pub(super) fn install(config: &Config, options: InstallOptions) -> anyhow::Result<()> {
     let InstallOptions { target, url, key_file, namespace, no_hooks } = options;
     let places = Places::resolve(environment_variable)?;
-    let project = project(target.scope)?;
+    let mut project = project(target.scope, &places)?;
     let source = match url {
         Some(url) => url_source(url, key_file)?,
         None => ServerSource::DataDirectory(std::path::absolute(&config.data)?),
@@ -85,16 +85,29 @@ pub(super) fn install(config: &Config, options: InstallOptions) -> anyhow::Resul
         Some(name) => Some(parse_name(&name)?),
         None => None,
     };
-    let setup = Setup {
-        command: program(target.scope)?,
-        source,
-        namespace,
-        project_namespace: project.as_ref().map(|project| project.namespace.clone()),
-        uses_hooks: !no_hooks,
+    let binding = match (&namespace, &project) {
+        // The project uses the namespace of the command line.
+        (Some(_), _) | (None, None) => None,
+        (None, Some(project)) => project.unbound().cloned(),
     };
+    let project_namespace = match (&binding, &project) {
+        (Some(binding), _) => Some(binding.namespace.clone()),
+        (None, project) => project.as_ref().map(|project| project.namespace.clone()),
+    };
+    let setup = Setup { command: program(target.scope)?, source, namespace, project_namespace, uses_hooks: !no_hooks };
     let root = project.as_ref().map(|project| project.root.as_path());
     let changes = plan_install(target.agent, root, &setup, &places)?;
-    if carry_out(&changes, &target, &places)? == Outcome::Written {
+    let outcome = carry_out(&changes, binding.as_ref(), &target, &places)?;
+    if outcome == Outcome::Written
+        && binding.is_some()
+        && let Some(project) = &mut project
+    {
+        project.bind(&places)?;
+    }
+    if setup.namespace.is_none() && target.scope == Scope::User {
+        print_notice(&places);
+    }
+    if outcome == Outcome::Written {
         println!("{} has a memory after its next start.", target.agent.name());
         if setup.uses_key_variable() {
             println!("It passes the variable CUEBASE_KEY on: set it in the environment that starts the agent.");
@@ -103,20 +116,31 @@ pub(super) fn install(config: &Config, options: InstallOptions) -> anyhow::Resul
     Ok(())
 }
 
+/// Prints that the current project names a namespace that it does not use, if it does. Its files do not matter
+/// otherwise, so that a fault in them is no error.
+fn print_notice(places: &Places) {
+    let Ok(folder) = std::env::current_dir() else { return };
+    if let Ok(project) = Project::at(&folder, None, places)
+        && let Some(notice) = project.notice()
+    {
+        println!("{notice}");
+    }
+}
+
 /// Removes Cuebase from an agent.
 pub(super) fn uninstall(target: &TargetOptions) -> anyhow::Result<()> {
     let places = Places::resolve(environment_variable)?;
-    let project = project(target.scope)?;
+    let project = project(target.scope, &places)?;
     let root = project.as_ref().map(|project| project.root.as_path());
     let changes = plan_uninstall(target.agent, root, &places)?;
-    carry_out(&changes, target, &places)?;
+    carry_out(&changes, None, target, &places)?;
     Ok(())
 }
 
 /// Returns the project of the current folder, for the scope of a project.
-fn project(scope: Scope) -> anyhow::Result<Option<Project>> {
+fn project(scope: Scope, places: &Places) -> anyhow::Result<Option<Project>> {
     match scope {
-        Scope::Project => Ok(Some(Project::at(&std::env::current_dir()?, None)?)),
+        Scope::Project => Ok(Some(Project::at(&std::env::current_dir()?, None, places)?)),
         Scope::User => Ok(None),
     }
 }
@@ -152,9 +176,21 @@ fn is_same_file(candidate: &Path, own: &Path) -> bool {
     std::fs::canonicalize(candidate).is_ok_and(|found| found == own)
 }
 
-/// Shows the changes, asks, and writes.
-fn carry_out(changes: &[Change], target: &TargetOptions, places: &Places) -> anyhow::Result<Outcome> {
+/// Shows the changes, and the namespace that the project would be bound to. Asks, and writes.
+fn carry_out(
+    changes: &[Change],
+    binding: Option<&NamedNamespace>,
+    target: &TargetOptions,
+    places: &Places,
+) -> anyhow::Result<Outcome> {
     let mut count = 0;
+    if let Some(NamedNamespace { namespace, origin }) = binding {
+        println!(
+            "the project gets access to the namespace {namespace} ({}), as with `cuebase bind`",
+            origin.describe()
+        );
+        count += 1;
+    }
     for change in changes {
         if change.is_empty() {
             println!("{} stays as it is", change.path.display());

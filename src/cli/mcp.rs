@@ -17,6 +17,8 @@ use super::environment::environment_variable;
 use super::serve::{client_runtime, fit_into_memory, runtime, start};
 use super::server_options::ServerOptions;
 use crate::accounts::parse_account;
+use crate::agents::hook::log;
+use crate::agents::places::Places;
 use crate::agents::project::Project;
 use crate::app::App;
 use crate::config::{Config, ListenAddress};
@@ -32,7 +34,7 @@ const CREATION_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Args)]
 pub(super) struct McpOptions {
     #[command(flatten)]
-    server: ServerOptions,
+    pub(super) server: ServerOptions,
     /// Namespace of tool calls that name none
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
@@ -88,7 +90,14 @@ impl ToolNamespace {
             return Ok(Self { name: options.namespace.clone(), is_created: false });
         }
         let chosen = environment_variable("CUEBASE_NAMESPACE");
-        let project = Project::at(&std::env::current_dir()?, chosen.as_deref())?;
+        let places = Places::resolve(environment_variable)?;
+        let folder = std::env::current_dir()?;
+        let mut project = Project::at(&folder, chosen.as_deref(), &places)?;
+        project.keep_binding(&places, &folder, None)?;
+        if let Some(notice) = project.notice() {
+            eprintln!("cuebase: {notice}");
+            log::note(&places, "mcp", &notice);
+        }
         Ok(Self { name: Some(project.namespace.to_string()), is_created: true })
     }
 }

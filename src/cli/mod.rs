@@ -6,6 +6,7 @@
 mod account;
 mod arguments;
 mod backup;
+mod bind;
 mod confirmation;
 mod data_directory;
 mod demo;

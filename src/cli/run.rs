@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use clap::Parser;
 use cuebase_storage::NamespaceName;
 use nix::sys::stat::{Mode, umask};
 use serde_json::Value;
@@ -15,27 +14,25 @@ use super::arguments::{
     AccountsCommand, Arguments, CliCommand, DeadLettersCommand, KeysCommand, NamespacesCommand, command,
 };
 use super::environment::environment_variable;
+use super::hook::HookSettings;
 use super::{
-    backup, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, migrate, models, nodes,
-    serve, transfer,
+    backup, bind, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, migrate, models,
+    nodes, serve, transfer,
 };
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
-use crate::config::{Config, ResolvedValue, SETTINGS, environment_name, misspelt};
+use crate::config::{Config, Origin, ResolvedValue, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
 use crate::documents::pdf::reader;
 use crate::error::with_causes;
 use crate::namespace::names::parse_name;
 use crate::{allocator, telemetry};
 
-/// The settings file that is read if the command line names none.
-const DEFAULT_CONFIG_FILE: &str = "cuebase.toml";
-
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     allocator::share_heaps();
     std::panic::set_hook(Box::new(log_panic));
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::from_command_line() {
         Ok(arguments) => arguments,
         // An agent may be newer than this program. Its hook must not fail, which would stop the agent.
         Err(error) if error.use_stderr() && hook::is_called() => {
@@ -50,7 +47,7 @@ pub fn main() -> ExitCode {
     }
     let settings = arguments.settings();
     if let CliCommand::Hook(options) = arguments.command {
-        return hook::hook(options, settings);
+        return hook::hook(options, HookSettings { command_line: settings, file: arguments.common.config });
     }
     if let CliCommand::ReadPdf = arguments.command {
         return read_pdf();
@@ -91,14 +88,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     run_command(config, arguments.command)
 }
 
-/// Resolves the settings from the command line, the environment and the settings file.
+/// Resolves the settings from the command line, the environment and the settings files of the command.
 fn resolve_config(arguments: &Arguments) -> anyhow::Result<Config> {
-    let default_file = Path::new(DEFAULT_CONFIG_FILE);
-    let file = match &arguments.common.config {
-        Some(file) => Some(file.as_path()),
-        None if default_file.exists() => Some(default_file),
-        None => None,
-    };
     warn_of_misspelt_settings();
     for setting in &SETTINGS {
         let variable = environment_name(setting.key);
@@ -109,7 +100,18 @@ fn resolve_config(arguments: &Arguments) -> anyhow::Result<Config> {
             setting.key
         );
     }
-    Config::resolve(&arguments.settings(), environment_variable, file)
+    let rule = arguments.command.file_rule();
+    let named = arguments.common.config.as_deref();
+    let config = Config::resolve_for(rule, &arguments.settings(), environment_variable, named)?;
+    for ResolvedValue { origin, .. } in &config.origins {
+        if let Origin::Withheld { variable, address, file } = origin {
+            let file = file.display();
+            eprintln!(
+                "cuebase: {variable} is not sent to the {address} of {file}: name the file with --config if it is yours"
+            );
+        }
+    }
+    Ok(config)
 }
 
 /// Prints a warning for each environment variable that looks like a setting but is none.
@@ -158,6 +160,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Hook(_) | CliCommand::ReadPdf => Ok(()),
         CliCommand::Install(options) => install::install(&config, options),
         CliCommand::Uninstall(target) => install::uninstall(&target),
+        CliCommand::Bind(options) => bind::bind(&options),
         CliCommand::Models => models::models(&config),
         CliCommand::Nodes => nodes::nodes(&config),
         CliCommand::Eval(options) => evaluate::evaluate(&options, &config),

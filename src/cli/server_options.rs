@@ -8,11 +8,15 @@ use zeroize::Zeroizing;
 
 use crate::file_errors::explained;
 
+/// The variable with the URL.
+const URL_VARIABLE: &str = "CUEBASE_URL";
+
 /// Options of commands that are clients of a server.
 #[derive(Args)]
 pub(super) struct ServerOptions {
-    /// Server URL, for example http://127.0.0.1:8080 [default: use the data directory]
-    #[arg(long, env = "CUEBASE_URL", value_name = "URL")]
+    /// Server URL, for example http://127.0.0.1:8080 [env: CUEBASE_URL, without --data] [default: use the data
+    /// directory]
+    #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// API key for that server
     #[arg(long, env = "CUEBASE_KEY", value_name = "KEY", hide_env_values = true)]
@@ -23,6 +27,13 @@ pub(super) struct ServerOptions {
 }
 
 impl ServerOptions {
+    /// Takes the URL of the environment if the command line names none.
+    pub(super) fn add_environment(&mut self, environment: impl Fn(&str) -> Option<String>) {
+        if self.url.is_none() {
+            self.url = environment(URL_VARIABLE);
+        }
+    }
+
     /// Returns the URL, if one is given.
     pub(super) fn url(&self) -> Option<&str> {
         match self.url.as_deref() {

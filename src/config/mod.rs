@@ -6,8 +6,8 @@
 //!
 //! Start at [`settings`], which declares each setting once; `declare.rs` says what a declaration yields. `resolved.rs`
 //! holds [`Config`]. `parsers.rs`, `pairs.rs`, `address.rs`, `plans.rs`, `precision.rs` and `provider.rs` parse values;
-//! `model.rs`, `identity.rs` and `payments.rs` check settings that depend on each other. `file.rs` reads the configuration
-//! file.
+//! `model.rs`, `identity.rs` and `payments.rs` check settings that depend on each other. `sources.rs` says which
+//! configuration files a command reads, `file.rs` reads one.
 
 pub mod address;
 mod billing;
@@ -28,6 +28,7 @@ mod refusal;
 mod resolved;
 mod secret;
 pub mod settings;
+mod sources;
 mod spelling;
 mod storage;
 mod values;
@@ -43,6 +44,7 @@ pub use provider::ProviderChoice;
 pub use resolved::{AccessSettings, Config, Listeners};
 pub use secret::Secret;
 pub use settings::{BillingSettings, IngestionSettings, PaymentSettings, SETTINGS, ServerSettings, setting};
+pub use sources::FileRule;
 pub use spelling::misspelt;
 pub use storage::{SharedStorageSettings, StorageSettings};
 pub use values::ResolvedValue;

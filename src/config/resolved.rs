@@ -7,7 +7,6 @@ use zeroize::Zeroize;
 
 use super::address::ListenAddress;
 use super::declare::{Key, MASK, Setting, environment_name};
-use super::file::read_file;
 use super::identity::IdentitySettings;
 use super::model::ModelSettings;
 use super::origin::Origin;
@@ -16,6 +15,7 @@ use super::settings::{
     MetricsSettings, ModelValues, PaymentSettings, PetsSettings, RateLimitSettings, RetrievalSettings, SETTINGS,
     ServerSettings, StorageValues, TelemetrySettings,
 };
+use super::sources::{EnvironmentKeys, FileRule, KEY_ADDRESSES, Sources};
 use super::storage::StorageSettings;
 use super::values::{ResolvedValue, Values, find};
 
@@ -105,10 +105,30 @@ impl Config {
         environment: impl Fn(&str) -> Option<String>,
         file: Option<&Path>,
     ) -> anyhow::Result<Self> {
-        let mut in_file = BTreeMap::new();
-        if let Some(file) = file {
-            in_file = read_file(file)?;
-        }
+        Self::resolve_from(command_line, environment, &Sources::of_file(file)?)
+    }
+
+    /// Resolves the settings of a command, which reads the files of its rule. A file that the command line names takes
+    /// their place.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Config::resolve`].
+    pub fn resolve_for(
+        rule: FileRule,
+        command_line: &BTreeMap<Key, String>,
+        environment: impl Fn(&str) -> Option<String>,
+        named: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let sources = Sources::of_rule(rule, command_line, &environment, named)?;
+        Self::resolve_from(command_line, environment, &sources)
+    }
+
+    fn resolve_from(
+        command_line: &BTreeMap<Key, String>,
+        environment: impl Fn(&str) -> Option<String>,
+        sources: &Sources,
+    ) -> anyhow::Result<Self> {
         let mut origins = Vec::new();
         for setting in &SETTINGS {
             let variable = environment_name(setting.key);
@@ -116,12 +136,15 @@ impl Config {
                 (value.clone(), Origin::CommandLine)
             } else if let Some(value) = environment(&variable) {
                 (value, Origin::Environment(variable))
-            } else if let (Some(value), Some(file)) = (in_file.get(&setting.key), file) {
-                (value.clone(), Origin::File(file.to_path_buf()))
+            } else if let Some((value, file)) = sources.value(setting.key) {
+                (value.to_owned(), Origin::File(file.to_path_buf()))
             } else {
-                (setting.default.to_owned(), Origin::Default)
+                (sources.default_of(setting), Origin::Default)
             };
             origins.push(ResolvedValue { setting, value, origin });
+        }
+        if sources.keys == EnvironmentKeys::Withheld {
+            withhold_keys(&mut origins);
         }
         let config = Self::read(&Values::new(&origins), &environment)?;
         config.payments.validate()?;
@@ -162,6 +185,25 @@ impl Config {
     }
 }
 
+/// Removes each key that comes from the environment although its address comes from a file.
+fn withhold_keys(origins: &mut [ResolvedValue]) {
+    for (key, address) in KEY_ADDRESSES {
+        let file = match find(origins, address) {
+            Some(ResolvedValue { origin: Origin::File(file), .. }) => file.clone(),
+            _ => continue,
+        };
+        for resolved in origins.iter_mut() {
+            if resolved.setting.key == key
+                && !resolved.value.is_empty()
+                && let Origin::Environment(variable) = &resolved.origin
+            {
+                resolved.origin = Origin::Withheld { variable: variable.clone(), address, file: file.clone() };
+                resolved.value.zeroize();
+            }
+        }
+    }
+}
+
 /// Wipes the values of secrets, which [`Config::origins`] must not hold.
 fn mask_secrets(origins: &mut [ResolvedValue]) {
     for resolved in origins {
@@ -176,6 +218,65 @@ fn mask_secrets(origins: &mut [ResolvedValue]) {
 mod tests {
     use super::*;
     use crate::config::{misspelt, setting};
+
+    /// The folders of a user, with the settings file of the user and that of a data directory.
+    struct UserFiles {
+        folder: tempfile::TempDir,
+    }
+
+    impl UserFiles {
+        fn new(of_user: &str, in_data: &str) -> Self {
+            let files = Self { folder: tempfile::tempdir().expect("temporary directory") };
+            for (path, text) in
+                [(".config/cuebase/cuebase.toml", of_user), (".local/share/cuebase/cuebase.toml", in_data)]
+            {
+                let path = files.folder.path().join(path);
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("creates");
+                std::fs::write(path, text).expect("writes");
+            }
+            files
+        }
+
+        fn resolve(&self, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
+            let home = self.folder.path().to_str().expect("a path").to_owned();
+            let environment = |name: &str| {
+                let found = variables.iter().find(|(variable, _)| *variable == name);
+                if name == "HOME" { Some(home.clone()) } else { found.map(|(_, value)| (*value).to_owned()) }
+            };
+            Config::resolve_for(FileRule::User, &BTreeMap::new(), environment, None)
+        }
+    }
+
+    #[test]
+    fn the_file_of_the_user_counts_before_that_of_the_data_directory() {
+        let files = UserFiles::new("log = 'warn'\n", "log = 'error'\ndata = 'elsewhere'\n[model]\ntimeout_ms = 7\n");
+        let config = files.resolve(&[]).expect("resolves");
+        assert_eq!(
+            config.data,
+            files.folder.path().join(".local/share/cuebase"),
+            "no file of a data directory moves it"
+        );
+        assert_eq!((config.telemetry.log.as_str(), config.model.call_time.as_millis()), ("warn", 7));
+        let config = files.resolve(&[("CUEBASE_DATA", "/nonexistent")]).expect("resolves");
+        assert_eq!((config.telemetry.log.as_str(), config.model.call_time.as_millis()), ("warn", 60_000));
+    }
+
+    #[test]
+    fn a_relative_path_in_the_file_of_a_user_is_refused() {
+        for text in ["data = './cuebase-data'\n", "[model]\nlocal = 'encoder'\n"] {
+            let error = UserFiles::new(text, "").resolve(&[]).expect_err("refused").to_string();
+            assert!(error.contains("expected an absolute path"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_folders_of_the_user_can_be_moved() {
+        let files = UserFiles::new("log = 'warn'\n", "");
+        let other = files.folder.path().join("other").display().to_string();
+        let config = files.resolve(&[("XDG_CONFIG_HOME", &other), ("XDG_DATA_HOME", &other)]).expect("resolves");
+        assert_eq!(config.telemetry.log, "info");
+        assert_eq!(config.data, files.folder.path().join("other/cuebase"));
+    }
 
     #[test]
     fn the_command_line_overrides_environment_and_file() {

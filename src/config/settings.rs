@@ -35,9 +35,10 @@ const RETRIES_MAX: u32 = 1000;
 settings! {
     /// Settings without a group.
     general: GeneralSettings {
-        /// Data directory: records, repositories, indexes, uploaded files.
+        /// Data directory: records, repositories, indexes, uploaded files; ~/.local/share/cuebase by default for mcp,
+        /// hook and install.
         "data" = "./cuebase-data" => data: PathBuf, path,
-            option_of_every_command("data", "DIR", "Data directory");
+            option_of_every_command("data", "DIR", "Data directory; of mcp, hook and install ~/.local/share/cuebase by default");
         /// Address of the API; port 0 selects a free port.
         "listen" = "127.0.0.1:8080" => listen: ListenAddress, address,
             option("listen", "ADDR", "Listen address of the API; port 0 selects a free port");

@@ -12,9 +12,9 @@ use crate::support::{Server, stdout};
 const EVENTS: [&str; 4] = ["session-start", "user-prompt", "stop", "pre-compact"];
 
 /// A session of an agent, with its transcript.
-struct Session<'a> {
-    person: &'a Person,
-    id: &'static str,
+pub(super) struct Session<'a> {
+    pub(super) person: &'a Person,
+    pub(super) id: &'static str,
 }
 
 impl Session<'_> {
@@ -41,7 +41,7 @@ impl Session<'_> {
     }
 
     /// Adds a prompt and the agent's answer.
-    fn turn(&self, prompt: &str, answer: &str) {
+    pub(super) fn turn(&self, prompt: &str, answer: &str) {
         self.say("user", &json!(prompt));
         self.say("assistant", &json!([{"type": "text", "text": "I will look at the files."}]));
         self.say("assistant", &json!([{"type": "tool_use", "name": "Read", "input": {}}]));
@@ -49,7 +49,7 @@ impl Session<'_> {
         self.say("assistant", &json!([{"type": "text", "text": answer}]));
     }
 
-    fn input(&self, prompt: &str) -> String {
+    pub(super) fn input(&self, prompt: &str) -> String {
         json!({
             "session_id": self.id,
             "transcript_path": self.transcript(),
@@ -60,21 +60,21 @@ impl Session<'_> {
     }
 
     /// Returns the command of a hook, with time enough for a busy machine.
-    fn command(&self, event: &str) -> Command {
+    pub(super) fn command(&self, event: &str) -> Command {
         let mut command = self.person.command(&["hook", event]);
         command.env("CUEBASE_HOOK_TIMEOUT_MS", "60000");
         command
     }
 
     /// Runs a hook, which must succeed, and returns its output.
-    fn hook(&self, event: &str, prompt: &str) -> String {
+    pub(super) fn hook(&self, event: &str, prompt: &str) -> String {
         let ended = with_input(&mut self.command(event), self.input(prompt).as_bytes());
         assert!(ended.status.success(), "{event}: {}", text_of(&ended.stderr));
         text_of(&ended.stdout)
     }
 
     /// Returns the text that a hook adds to the agent's context.
-    fn context(&self, event: &str, name: &str, prompt: &str) -> String {
+    pub(super) fn context(&self, event: &str, name: &str, prompt: &str) -> String {
         let printed = self.hook(event, prompt);
         let printed: Value =
             serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed} {}", self.person.log()));
@@ -85,12 +85,12 @@ impl Session<'_> {
 }
 
 /// Starts a server with the built-in table on the data directory of a person.
-fn server(person: &Person) -> Server {
+pub(super) fn server(person: &Person) -> Server {
     Server::start_with_models(&person.data, "")
 }
 
 /// Returns the namespace of the project; `None` before the first write.
-fn namespace(server: &Server) -> Option<String> {
+pub(super) fn namespace(server: &Server) -> Option<String> {
     let listed = server.get("/v1/namespaces").body["namespaces"].clone();
     for record in listed.as_array().expect("a list") {
         let name = record["name"].as_str().expect("a name");
@@ -102,7 +102,7 @@ fn namespace(server: &Server) -> Option<String> {
 }
 
 /// Returns what the stored conversations of a namespace say, oldest first, once all writes are ingested.
-fn stored(server: &Server, namespace: &str) -> Vec<String> {
+pub(super) fn stored(server: &Server, namespace: &str) -> Vec<String> {
     server.drain();
     let listed = server.get(&format!("/v1/sources?namespace={namespace}")).body["sources"].clone();
     let mut ids = Vec::new();
@@ -120,7 +120,7 @@ fn stored(server: &Server, namespace: &str) -> Vec<String> {
     said
 }
 
-fn assert_silent(ended: &Output, what: &str) {
+pub(super) fn assert_silent(ended: &Output, what: &str) {
     assert!(ended.status.success(), "{what}: {}", text_of(&ended.stderr));
     assert!(ended.stdout.is_empty(), "{what}: {}", text_of(&ended.stdout));
 }
@@ -310,6 +310,7 @@ fn the_project_chooses_its_namespace_or_has_no_memory() {
     assert_eq!(namespace(&server), None, "nothing is stored while hooks are off");
 
     std::fs::write(&file, "namespace = \"workshop\"\n").expect("writes");
+    person.bind();
     session.hook("stop", "");
     assert_eq!(stored(&server, "workshop").len(), 2);
     let check = person.run(&["hook", "check"]);

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import subprocess
 import urllib.request
 import uuid
 
@@ -128,13 +130,16 @@ def test_a_project_has_its_own_namespace(service, tmp_path):
     repository = tmp_path / "widget"
     (repository / ".git").mkdir(parents=True)
     (repository / ".git/config").write_text('[remote "origin"]\n\turl = git@github.com:acme/widget.git\n')
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    subprocess.run([BINARY, "bind"], cwd=repository, env=environment, check=True)
     key_file = tmp_path / "key"
     key_file.write_text(service["key"] + "\n")
 
     async def use():
         for source in (["--data", str(service["data"])], ["--url", service["url"], "--key-file", str(key_file)]):
             arguments = ["mcp", *source, "--project"]
-            async with Client(StdioServerParameters(command=BINARY, args=arguments, cwd=repository)) as client:
+            parameters = StdioServerParameters(command=BINARY, args=arguments, cwd=repository, env=environment)
+            async with Client(parameters) as client:
                 await good(client, "memory_write", path="facts/a/b.md", content="# Gate\n\nThe gate is blue.\n")
                 assert "gate is blue" in await good(client, "memory_recall", query="colour of the gate")
 

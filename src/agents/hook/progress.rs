@@ -8,16 +8,12 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use data_encoding::HEXLOWER;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::super::places::{Places, read, write};
+use super::super::places::{Places, RECORD_FORMAT, read, write};
 use crate::file_errors::explained;
-use crate::sha256::sha256;
 
-/// Bytes of the hash in the name of a record.
-const NAME_BYTES: usize = 16;
 /// A prompt may be written this long before the hook of its session's start runs.
 const START_SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// Age at which the record of a session is removed.
@@ -35,6 +31,14 @@ pub(super) struct Progress {
     pub(super) since: Option<Timestamp>,
 }
 
+/// Progress as its record holds it.
+#[derive(Serialize)]
+struct StoredProgress<'a> {
+    #[serde(flatten)]
+    progress: &'a Progress,
+    format: u32,
+}
+
 /// The locked record of a session.
 pub(super) struct ProgressRecord {
     path: PathBuf,
@@ -45,13 +49,13 @@ pub(super) struct ProgressRecord {
 impl ProgressRecord {
     /// Locks the record of a session, and waits while another hook holds it.
     pub(super) fn lock(places: &Places, session: &str) -> anyhow::Result<Self> {
-        let folder = folder(places);
+        let folder = places.transcript_records();
         fs::create_dir_all(&folder).map_err(explained("create", &folder))?;
-        let name = HEXLOWER.encode(&sha256(&[session.as_bytes()])[..NAME_BYTES]);
-        let lock_path = folder.join(format!("{name}.lock"));
+        let path = places.transcript_record(session);
+        let lock_path = path.with_extension("lock");
         let lock = File::options().create(true).append(true).open(&lock_path).map_err(explained("open", &lock_path))?;
         lock.lock().map_err(explained("lock", &lock_path))?;
-        Ok(Self { path: folder.join(format!("{name}.json")), _lock: lock })
+        Ok(Self { path, _lock: lock })
     }
 
     /// Reads the record. `None` if nothing of the session was stored and its start is unknown.
@@ -64,7 +68,8 @@ impl ProgressRecord {
 
     /// Writes the record.
     pub(super) fn write(&self, progress: &Progress) -> anyhow::Result<()> {
-        write(&self.path, &serde_json::to_string(progress)?)
+        let record = StoredProgress { progress, format: RECORD_FORMAT };
+        write(&self.path, &serde_json::to_string(&record)?)
     }
 }
 
@@ -79,14 +84,10 @@ pub(super) fn begin(places: &Places, session: &str) -> anyhow::Result<()> {
     record.write(&Progress { since: Some(since), ..Progress::default() })
 }
 
-fn folder(places: &Places) -> PathBuf {
-    places.state.join("transcripts")
-}
-
 /// Removes the records of sessions that nobody continues. A record that cannot be removed stays.
 fn remove_old_records(places: &Places) {
     let Some(oldest) = SystemTime::now().checked_sub(RECORD_AGE_MAX) else { return };
-    for entry in fs::read_dir(folder(places)).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(places.transcript_records()).into_iter().flatten().flatten() {
         let modified = entry.metadata().and_then(|metadata| metadata.modified());
         if modified.is_ok_and(|time| time < oldest) {
             let _ = fs::remove_file(entry.path());

@@ -1,8 +1,9 @@
 //! The coding agents, and the files in which each looks for MCP servers and hooks.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::ValueEnum;
 
 use super::super::places::Places;
@@ -93,7 +94,7 @@ impl Agent {
 ///
 /// # Errors
 ///
-/// For an agent without files in a project.
+/// For an agent without files in a project, and for a file of a project that is a link to a place outside of it.
 pub(super) fn files(agent: Agent, project: Option<&Path>, places: &Places) -> anyhow::Result<Vec<AgentFile>> {
     let files = match project {
         Some(root) => project_files(agent, root)?,
@@ -101,9 +102,36 @@ pub(super) fn files(agent: Agent, project: Option<&Path>, places: &Places) -> an
     };
     let mut found = Vec::new();
     for (path, format) in files {
+        if let Some(root) = project {
+            ensure_inside(root, &path)?;
+        }
         found.push(AgentFile { path, format });
     }
     Ok(found)
+}
+
+/// Checks that a path in a project leads to no place outside of it. Somebody else may have made the path, or a folder on
+/// it, a link to a file of the user.
+fn ensure_inside(root: &Path, path: &Path) -> anyhow::Result<()> {
+    let mut existing = path;
+    while fs::symlink_metadata(existing).is_err() {
+        match existing.parent() {
+            Some(parent) => existing = parent,
+            None => break,
+        }
+    }
+    // A link to a missing file has no real path.
+    let is_inside = match (fs::canonicalize(existing), fs::canonicalize(root)) {
+        (Ok(target), Ok(root)) => target.starts_with(root),
+        _ => false,
+    };
+    ensure!(
+        is_inside,
+        "{} is a link that leads out of {}: replace the link, or use --scope user",
+        existing.display(),
+        root.display()
+    );
+    Ok(())
 }
 
 fn project_files(agent: Agent, root: &Path) -> anyhow::Result<Vec<(PathBuf, FileFormat)>> {

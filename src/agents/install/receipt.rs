@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
-use super::super::places::{Places, read, write};
+use super::super::places::{Places, RECORD_FORMAT, read, write};
 use crate::sha256::sha256;
 
 /// Bytes of the hash in the names of the files.
@@ -24,6 +24,9 @@ pub(super) struct Receipt {
     existed: bool,
     /// Hash of what was written.
     written: String,
+    /// The format of the record.
+    #[serde(default)]
+    format: u32,
 }
 
 /// The former content of a file.
@@ -47,7 +50,7 @@ impl ReceiptFiles {
     pub(super) fn of(file: &Path, places: &Places) -> Self {
         let hash = HEXLOWER.encode(&sha256(&[file.as_os_str().as_encoded_bytes()])[..NAME_BYTES]);
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = places.state.join("installed");
+        let folder = places.installations();
         Self { record: folder.join(format!("{hash}.json")), content: folder.join(format!("{hash}-{name}")) }
     }
 
@@ -75,7 +78,7 @@ impl ReceiptFiles {
             write(&self.content, text)?;
         }
         let path = file.display().to_string();
-        let receipt = Receipt { path, existed: original.is_some(), written: hash(written) };
+        let receipt = Receipt { path, existed: original.is_some(), written: hash(written), format: RECORD_FORMAT };
         write(&self.record, &serde_json::to_string(&receipt)?)
     }
 

@@ -1,10 +1,16 @@
 //! The project that an agent works on, and the namespace that holds its memories.
 //!
-//! A project is a git repository, or a folder without one. Its namespace is named by `CUEBASE_NAMESPACE`, by
-//! `.cuebase.toml` in the top folder, or after the remote of the repository ([`remote`]); a project without a remote is
-//! named after its folder.
+//! A project is a git repository ([`repository`]), or a folder without one. Its namespace is named by
+//! `CUEBASE_NAMESPACE`, or after its folder. The project itself can name another one, with `.cuebase.toml` in the top
+//! folder ([`settings`]) or with the remote of the repository ([`remote`]). Somebody else may have written both, so that
+//! name counts only once a person has bound the folder to it ([`binding`]), or if the folder was used before that was
+//! needed ([`known`]).
 
+mod binding;
+mod files;
+mod known;
 mod remote;
+mod repository;
 mod settings;
 
 use std::fs;
@@ -14,7 +20,9 @@ use anyhow::bail;
 use cuebase_storage::NamespaceName;
 use data_encoding::HEXLOWER;
 
+use self::repository::Repository;
 use self::settings::ProjectSettings;
+use super::places::Places;
 use crate::sha256::sha256;
 
 /// Characters of a derived name before its hash.
@@ -47,6 +55,15 @@ impl NameOrigin {
     }
 }
 
+/// A namespace that the files of a project name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedNamespace {
+    /// The namespace.
+    pub namespace: NamespaceName,
+    /// Where the name comes from.
+    pub origin: NameOrigin,
+}
+
 /// A project.
 #[derive(Clone, Debug)]
 pub struct Project {
@@ -58,6 +75,10 @@ pub struct Project {
     pub origin: NameOrigin,
     /// Whether hooks may read and store memories here.
     pub uses_hooks: bool,
+    /// The folder that can be bound: the root, or that of the main working tree of the repository.
+    main: PathBuf,
+    /// The namespace that the files of the project name, if nothing else chooses one.
+    named: Option<NamedNamespace>,
 }
 
 impl Project {
@@ -66,32 +87,116 @@ impl Project {
     /// # Errors
     ///
     /// For a name that breaks the rule of names, and for a `.cuebase.toml` that cannot be read.
-    pub fn at(folder: &Path, chosen: Option<&str>) -> anyhow::Result<Self> {
+    pub fn at(folder: &Path, chosen: Option<&str>, places: &Places) -> anyhow::Result<Self> {
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
-        let repository = repository_root(&folder);
-        let root = repository.clone().unwrap_or_else(|| folder.clone());
+        let repository = Repository::containing(&folder);
+        let (root, main) = match &repository {
+            Some(repository) => (repository.root.clone(), repository.main.clone()),
+            None => (folder.clone(), folder),
+        };
         let settings = ProjectSettings::read(&root)?;
         let uses_hooks = settings.hooks.unwrap_or(true);
         if let Some(name) = chosen
             && !name.is_empty()
         {
             let namespace = named(name, "CUEBASE_NAMESPACE")?;
-            return Ok(Self { root, namespace, origin: NameOrigin::Chosen, uses_hooks });
+            return Ok(Self { root, namespace, origin: NameOrigin::Chosen, uses_hooks, main, named: None });
         }
-        if let Some(name) = &settings.namespace {
-            let namespace = named(name, &ProjectSettings::path(&root).display().to_string())?;
-            return Ok(Self { root, namespace, origin: NameOrigin::File, uses_hooks });
+        let own = named_after_folder(&main);
+        let named = named_in(&root, &settings, repository.as_ref())?;
+        let mut project = Self { root, namespace: own, origin: NameOrigin::Folder, uses_hooks, main, named };
+        let bound = binding::bound(places, &project.main)?;
+        if let Some(named) = project.named.clone()
+            && bound.as_ref() == Some(&named.namespace)
+        {
+            project.use_named(named);
         }
-        let remote = match &repository {
-            Some(root) => remote::identity(root),
-            None => None,
-        };
-        let (namespace, origin) = match remote {
-            Some(identity) => (derived_name(&last_parts(&identity), &identity), NameOrigin::Remote),
-            None => (named_after_folder(&root), NameOrigin::Folder),
-        };
-        Ok(Self { root, namespace, origin, uses_hooks })
+        Ok(project)
     }
+
+    /// Returns the namespace that the files of the project name and that the project does not use, because the folder is
+    /// not bound to it.
+    pub fn unbound(&self) -> Option<&NamedNamespace> {
+        match &self.named {
+            Some(named) if named.namespace != self.namespace => Some(named),
+            _ => None,
+        }
+    }
+
+    /// Returns a line about a namespace that the project names and does not use.
+    pub fn notice(&self) -> Option<String> {
+        let NamedNamespace { namespace, origin } = self.unbound()?;
+        Some(format!(
+            "{} uses the namespace {} and not {namespace} ({}): run `cuebase bind` there to allow that one",
+            self.root.display(),
+            self.namespace,
+            origin.describe()
+        ))
+    }
+
+    /// Lets the project use the namespace that its files name, from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the permission cannot be stored.
+    pub fn bind(&mut self, places: &Places) -> anyhow::Result<()> {
+        if let Some(named) = self.named.clone() {
+            binding::bind(places, &self.main, &named.namespace)?;
+            self.use_named(named);
+        }
+        Ok(())
+    }
+
+    /// Takes the permission back: the project uses the namespace of its folder.
+    ///
+    /// # Errors
+    ///
+    /// When the permission cannot be removed.
+    pub fn unbind(&mut self, places: &Places) -> anyhow::Result<()> {
+        // A missing record would count as one from before folders were bound.
+        let own = named_after_folder(&self.main);
+        binding::bind(places, &self.main, &own)?;
+        if self.origin != NameOrigin::Chosen {
+            (self.namespace, self.origin) = (own, NameOrigin::Folder);
+        }
+        Ok(())
+    }
+
+    /// Binds a folder that was used before folders had to be bound, so that nobody finds an empty memory. `transcripts`
+    /// is the folder of its transcripts; by default the one of Claude Code for `folder`.
+    ///
+    /// # Errors
+    ///
+    /// When the permission cannot be read or stored.
+    pub fn keep_binding(&mut self, places: &Places, folder: &Path, transcripts: Option<&Path>) -> anyhow::Result<()> {
+        if self.unbound().is_none() || binding::bound(places, &self.main)?.is_some() {
+            return Ok(());
+        }
+        let is_known = match transcripts {
+            Some(transcripts) => known::is_known(places, &self.root, transcripts),
+            None => known::is_known(places, &self.root, &known::claude_transcripts(places, folder)),
+        };
+        if is_known { self.bind(places) } else { Ok(()) }
+    }
+
+    fn use_named(&mut self, named: NamedNamespace) {
+        (self.namespace, self.origin) = (named.namespace, named.origin);
+    }
+}
+
+/// Returns the namespace that `.cuebase.toml` names, or else the one of the remote.
+fn named_in(
+    root: &Path,
+    settings: &ProjectSettings,
+    repository: Option<&Repository>,
+) -> anyhow::Result<Option<NamedNamespace>> {
+    if let Some(name) = &settings.namespace {
+        let namespace = named(name, &ProjectSettings::path(root).display().to_string())?;
+        return Ok(Some(NamedNamespace { namespace, origin: NameOrigin::File }));
+    }
+    let Some(identity) = repository.and_then(Repository::remote) else { return Ok(None) };
+    let namespace = derived_name(&last_parts(&identity), &identity);
+    Ok(Some(NamedNamespace { namespace, origin: NameOrigin::Remote }))
 }
 
 /// Reads a name that a person chose.
@@ -100,16 +205,6 @@ fn named(name: &str, place: &str) -> anyhow::Result<NamespaceName> {
         Some(namespace) => Ok(namespace),
         None => bail!("{place}: invalid namespace {name:?}: {}", NamespaceName::RULE),
     }
-}
-
-/// Returns the nearest folder at or above a folder that holds `.git`: a folder, or a file in a linked working tree.
-fn repository_root(folder: &Path) -> Option<PathBuf> {
-    for candidate in folder.ancestors() {
-        if candidate.join(".git").exists() {
-            return Some(candidate.to_path_buf());
-        }
-    }
-    None
 }
 
 fn named_after_folder(root: &Path) -> NamespaceName {
@@ -154,6 +249,7 @@ fn derived_name(label: &str, identity: &str) -> NamespaceName {
 
 #[cfg(test)]
 mod tests {
+    use super::super::places::write;
     use super::*;
 
     fn repository(config: &str) -> tempfile::TempDir {
@@ -162,6 +258,23 @@ mod tests {
         fs::create_dir_all(folder.path().join("src/deep")).expect("creates");
         fs::write(folder.path().join(".git/config"), config).expect("writes");
         folder
+    }
+
+    /// Returns the places of a person whose home is a folder.
+    fn places(home: &tempfile::TempDir) -> Places {
+        let home = home.path().display().to_string();
+        Places::resolve(|name| if name == "HOME" { Some(home.clone()) } else { None }).expect("resolves")
+    }
+
+    fn home() -> tempfile::TempDir {
+        tempfile::tempdir().expect("temporary directory")
+    }
+
+    /// Returns the project of a folder, bound to the namespace that it names.
+    fn bound(folder: &Path, places: &Places) -> Project {
+        let mut project = Project::at(folder, None, places).expect("a project");
+        project.bind(places).expect("binds");
+        project
     }
 
     fn remote(url: &str) -> String {
@@ -173,12 +286,52 @@ mod tests {
         let first = repository(&remote("git@github.com:Acme/Widget.git"));
         let second = repository(&remote("https://ada:token@github.com/acme/widget/"));
         let other = repository(&remote("https://gitlab.com/acme/widget"));
-        let project = Project::at(&first.path().join("src/deep"), None).expect("a project");
+        let home = home();
+        let places = places(&home);
+        let project = bound(&first.path().join("src/deep"), &places);
         assert_eq!(project.root, first.path().canonicalize().expect("a folder"));
         assert!(project.namespace.as_str().starts_with("acme-widget-"), "{:?}", project.namespace);
         assert_eq!(project.origin, NameOrigin::Remote);
-        assert_eq!(Project::at(second.path(), None).expect("a project").namespace, project.namespace);
-        assert_ne!(Project::at(other.path(), None).expect("a project").namespace, project.namespace);
+        assert_eq!(bound(second.path(), &places).namespace, project.namespace);
+        assert_ne!(bound(other.path(), &places).namespace, project.namespace);
+    }
+
+    #[test]
+    fn a_folder_uses_a_named_namespace_only_while_it_is_bound_to_it() {
+        let home = home();
+        let places = places(&home);
+        let folder = repository(&remote("git@github.com:acme/widget.git"));
+        let at = || Project::at(folder.path(), None, &places).expect("a project");
+        let unbound = at();
+        assert_eq!(unbound.origin, NameOrigin::Folder);
+        assert!(unbound.notice().is_some_and(|line| line.contains("acme-widget-") && line.contains("cuebase bind")));
+        at().bind(&places).expect("binds");
+        assert!(at().namespace.as_str().starts_with("acme-widget-") && at().notice().is_none());
+
+        // A later change of the file names a namespace that nobody allowed.
+        fs::write(folder.path().join(".cuebase.toml"), "namespace = \"work-secrets\"\n").expect("writes");
+        assert_eq!((at().namespace, at().origin), (unbound.namespace.clone(), NameOrigin::Folder));
+        at().bind(&places).expect("binds");
+        assert_eq!(at().namespace.as_str(), "work-secrets");
+        at().unbind(&places).expect("unbinds");
+        assert_eq!(at().namespace, unbound.namespace);
+    }
+
+    #[test]
+    fn a_folder_from_before_keeps_its_namespace_until_a_person_takes_it_back() {
+        let home = home();
+        let places = places(&home);
+        let folder = repository(&remote("git@github.com:acme/widget.git"));
+        let transcripts = home.path().join("transcripts");
+        write(&transcripts.join("one.jsonl"), "").expect("writes");
+        write(&places.transcript_record("one"), "{}").expect("writes");
+        for expected in [NameOrigin::Remote, NameOrigin::Folder] {
+            let mut project = Project::at(folder.path(), None, &places).expect("a project");
+            project.keep_binding(&places, folder.path(), Some(&transcripts)).expect("binds");
+            assert_eq!(project.origin, expected);
+            assert_eq!(Project::at(folder.path(), None, &places).expect("a project").origin, expected);
+            project.unbind(&places).expect("unbinds");
+        }
     }
 
     #[test]
@@ -188,7 +341,7 @@ mod tests {
         for path in ["a/My Notes!", "b/My Notes!"] {
             let root = folder.path().join(path);
             fs::create_dir_all(&root).expect("creates");
-            let project = Project::at(&root, None).expect("a project");
+            let project = Project::at(&root, None, &places(&folder)).expect("a project");
             assert!(project.namespace.as_str().starts_with("my-notes-"), "{:?}", project.namespace);
             assert_eq!(project.origin, NameOrigin::Folder);
             names.push(project.namespace);
@@ -200,12 +353,15 @@ mod tests {
     fn the_file_and_the_variable_choose_the_namespace() {
         let folder = repository(&remote("git@github.com:acme/widget.git"));
         fs::write(folder.path().join(".cuebase.toml"), "namespace = \"team\"\nhooks = false\n").expect("writes");
-        let project = Project::at(&folder.path().join("src"), None).expect("a project");
+        let home = home();
+        let places = places(&home);
+        let project = bound(&folder.path().join("src"), &places);
         assert_eq!((project.namespace.as_str(), project.origin, project.uses_hooks), ("team", NameOrigin::File, false));
-        let project = Project::at(folder.path(), Some("mine")).expect("a project");
+        let chosen = |name| Project::at(folder.path(), Some(name), &places);
+        let project = chosen("mine").expect("a project");
         assert_eq!((project.namespace.as_str(), project.origin), ("mine", NameOrigin::Chosen));
-        assert_eq!(Project::at(folder.path(), Some("")).expect("a project").namespace.as_str(), "team");
-        let error = Project::at(folder.path(), Some("My Team")).expect_err("refused").to_string();
+        assert_eq!(chosen("").expect("a project").namespace.as_str(), "team");
+        let error = chosen("My Team").expect_err("refused").to_string();
         assert!(error.contains("CUEBASE_NAMESPACE") && error.contains("a-z"), "{error}");
     }
 

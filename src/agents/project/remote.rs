@@ -1,31 +1,12 @@
-//! The identity of a repository's remote, read from git's own files: starting git takes longer than a hook may.
-
-use std::fs;
-use std::path::{Path, PathBuf};
+//! The identity of a repository's remote.
 
 /// Ports that a URL may leave out.
 const DEFAULT_PORTS: [&str; 4] = ["22", "80", "443", "9418"];
 
-/// Returns host and path of the remote `origin`, or of the first remote: the same text for each way to write its URL.
-/// `None` without a remote, and for a remote that is a relative path.
-pub(super) fn identity(root: &Path) -> Option<String> {
-    let config = fs::read_to_string(config_file(root)?).ok()?;
-    identity_of(&remote_url(&config)?)
-}
-
-/// Returns the path of the repository's configuration file. In a linked working tree `.git` is a file that names a
-/// folder, whose file `commondir` names the shared one.
-fn config_file(root: &Path) -> Option<PathBuf> {
-    let git = root.join(".git");
-    let mut folder = git.clone();
-    if git.is_file() {
-        let text = fs::read_to_string(&git).ok()?;
-        folder = root.join(text.strip_prefix("gitdir:")?.trim());
-    }
-    if let Ok(common) = fs::read_to_string(folder.join("commondir")) {
-        folder = folder.join(common.trim());
-    }
-    Some(folder.join("config"))
+/// Returns host and path of the remote `origin` in a configuration of git, or of the first remote: the same text for each
+/// way to write its URL. `None` without a remote, and for a remote that is a relative path.
+pub(super) fn identity(config: &str) -> Option<String> {
+    identity_of(&remote_url(config)?)
 }
 
 /// Returns the URL of the remote `origin` in a configuration, or of the first remote.
@@ -109,20 +90,5 @@ mod tests {
         let config = "[branch \"main\"]\n  remote = fork\n[remote \"fork\"]\n  url = https://h/fork/x\n";
         assert_eq!(remote_url(config).as_deref(), Some("https://h/fork/x"));
         assert_eq!(remote_url("[core]\n\turl = no remote\n"), None);
-    }
-
-    #[test]
-    fn a_linked_working_tree_has_the_identity_of_its_repository() {
-        let folder = tempfile::tempdir().expect("temporary directory");
-        let main = folder.path().join("main/.git");
-        let linked = folder.path().join("linked");
-        fs::create_dir_all(main.join("worktrees/linked")).expect("creates");
-        fs::create_dir_all(&linked).expect("creates");
-        fs::write(main.join("config"), "[remote \"origin\"]\n\turl = https://h/acme/x\n").expect("writes");
-        fs::write(main.join("worktrees/linked/commondir"), "../..\n").expect("writes");
-        let pointer = format!("gitdir: {}\n", main.join("worktrees/linked").display());
-        fs::write(linked.join(".git"), pointer).expect("writes");
-        assert_eq!(identity(&linked).as_deref(), Some("h/acme/x"));
-        assert_eq!(identity(&folder.path().join("main")).as_deref(), Some("h/acme/x"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use serde::Deserialize;
 
-use super::super::places::read;
+use super::files::read_below;
 
 /// The settings of a project. They cannot name a server or a key: a cloned repository could send memories away.
 #[derive(Debug, Default, Deserialize)]
@@ -27,10 +27,11 @@ impl ProjectSettings {
     ///
     /// # Errors
     ///
-    /// For a file that is not TOML or has another field; the message has the line.
+    /// For a file that is not TOML or has another field; the message has the line. For a file that is not a small regular
+    /// one in the project.
     pub(super) fn read(root: &Path) -> anyhow::Result<Self> {
         let path = Self::path(root);
-        let Some(text) = read(&path)? else { return Ok(Self::default()) };
+        let Some(text) = read_below(root, &path)? else { return Ok(Self::default()) };
         let parsed: Result<Self, toml::de::Error> = toml::from_str(&text);
         parsed.map_err(|error| {
             let begin = error.span().map_or(0, |span| span.start);

@@ -1,0 +1,90 @@
+//! Folders that were used before a folder had to be bound to the namespace that it names. They keep that namespace.
+//!
+//! The state folder has two traces of such a folder: the record of an installation in the project, and the records of its
+//! transcripts, which Claude Code keeps in a folder of the project. Both are marked since folders are bound, so that a
+//! later record is no such trace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::super::places::{Places, read};
+
+/// Transcripts that are looked at, at most: a hook has little time.
+const TRANSCRIPTS_MAX: usize = 1000;
+
+/// The mark of a record, and what an installation recorded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Trace {
+    format: u32,
+    path: PathBuf,
+}
+
+/// Returns whether the state folder has a trace of a project. `transcripts` is the folder of its transcripts.
+pub(super) fn is_known(places: &Places, root: &Path, transcripts: &Path) -> bool {
+    // The files of the user's own scope are in the home folder.
+    if root != places.home {
+        for entry in fs::read_dir(places.installations()).into_iter().flatten().flatten() {
+            if early_trace(&entry.path()).is_some_and(|trace| trace.path.starts_with(root)) {
+                return true;
+            }
+        }
+    }
+    for entry in fs::read_dir(transcripts).into_iter().flatten().flatten().take(TRANSCRIPTS_MAX) {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl")
+            && let Some(session) = path.file_stem().and_then(|name| name.to_str())
+            && early_trace(&places.transcript_record(session)).is_some()
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns the folder in which Claude Code keeps the transcripts of sessions that began in a folder.
+pub(super) fn claude_transcripts(places: &Places, folder: &Path) -> PathBuf {
+    let claude = places.claude.clone().unwrap_or_else(|| places.home.join(".claude"));
+    let mut name = String::new();
+    for character in folder.to_string_lossy().chars() {
+        name.push(if character.is_ascii_alphanumeric() { character } else { '-' });
+    }
+    claude.join("projects").join(name)
+}
+
+/// Reads a record, if it was written before records were marked.
+fn early_trace(path: &Path) -> Option<Trace> {
+    let trace: Trace = serde_json::from_str(&read(path).ok()??).ok()?;
+    if trace.format == 0 { Some(trace) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::places::write;
+    use super::*;
+
+    #[test]
+    fn only_records_from_before_are_traces() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let home = folder.path().display().to_string();
+        let places = Places::resolve(|name| if name == "HOME" { Some(home.clone()) } else { None }).expect("resolves");
+        let root = folder.path().join("widget");
+        let transcripts = claude_transcripts(&places, &root);
+        assert!(transcripts.ends_with(format!("{}-widget", home.replace(['/', '.'], "-"))), "{transcripts:?}");
+        write(&transcripts.join("one.jsonl"), "").expect("writes");
+        let record = places.transcript_record("one");
+        for (text, expected) in [("{\"stored\": 5}", true), ("{\"stored\": 5, \"format\": 1}", false)] {
+            write(&record, text).expect("writes");
+            assert_eq!(is_known(&places, &root, &transcripts), expected, "{text}");
+        }
+        let path = root.join(".mcp.json").display().to_string();
+        let installed = places.installations().join("a.json");
+        for (format, expected) in [(0, true), (1, false)] {
+            let text = serde_json::json!({"path": path, "existed": false, "written": "x", "format": format});
+            write(&installed, &text.to_string()).expect("writes");
+            assert_eq!(is_known(&places, &root, &transcripts), expected, "{text}");
+        }
+    }
+}
