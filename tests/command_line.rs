@@ -231,6 +231,37 @@ fn a_key_of_the_environment_is_not_sent_to_an_address_of_the_current_folder() {
 }
 
 #[test]
+fn a_command_ends_quietly_when_its_output_is_closed() {
+    let (_folder, data) = fresh();
+    stdout(&data, &["keys", "create", "--init"]);
+    let commands = [&["config"][..], &["openapi"], &["completions", "bash"], &["keys", "list"], &["bind"]];
+    for arguments in commands {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = cuebase(&data, arguments);
+        command.env("HOME", data.parent().expect("a folder"));
+        let ended = command.stdout(writer).output().expect("runs");
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(141), "{arguments:?}: {error}");
+        assert!(error.is_empty(), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn the_demo_removes_its_folder_when_its_output_is_closed() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cuebase"));
+    command.args(["demo", "--once", "--listen", "127.0.0.1:0"]).env_clear().env("TMPDIR", folder.path());
+    let ended = command.current_dir(folder.path()).stdout(writer).output().expect("runs");
+    let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(141), "{error}");
+    assert!(!error.contains("panic"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("reads").count(), 0, "{error}");
+}
+
+#[test]
 fn the_largest_accepted_values_start_a_server() {
     let (_folder, data) = fresh();
     let mut settings = String::from("retrieval.concurrency = 1000000\nretrieval.warm_namespaces = 1000000\n");

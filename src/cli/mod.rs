@@ -7,6 +7,7 @@ mod account;
 mod arguments;
 mod backup;
 mod bind;
+mod closed_output;
 mod confirmation;
 mod data_directory;
 mod demo;

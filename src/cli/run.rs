@@ -2,6 +2,7 @@
 
 use std::env::VarError;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,8 +17,8 @@ use super::arguments::{
 use super::environment::environment_variable;
 use super::hook::HookSettings;
 use super::{
-    backup, bind, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp, migrate, models,
-    nodes, serve, transfer,
+    backup, bind, closed_output, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp,
+    migrate, models, nodes, serve, transfer,
 };
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
@@ -52,12 +53,21 @@ pub fn main() -> ExitCode {
     if let CliCommand::ReadPdf = arguments.command {
         return read_pdf();
     }
-    match run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    let ended = catch_unwind(AssertUnwindSafe(|| run(arguments)));
+    let error = match &ended {
+        Ok(Err(error)) => Some(error),
+        _ => None,
+    };
+    if let Some(status) = closed_output::status(error) {
+        return status;
+    }
+    match ended {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
             eprintln!("cuebase: {}", with_causes(&error));
             ExitCode::FAILURE
         }
+        Err(panic) => resume_unwind(panic),
     }
 }
 
@@ -73,7 +83,10 @@ fn read_pdf() -> ExitCode {
 }
 
 /// Logs the location of a panic. Its message is left out: it may quote user data.
-fn log_panic(panic: &std::panic::PanicHookInfo<'_>) {
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    if closed_output::is_cause_of(panic) {
+        return;
+    }
     let place = match panic.location() {
         Some(location) => location.to_string(),
         None => String::new(),
