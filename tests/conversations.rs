@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::disk::WatchedData;
 use crate::support::{Server, fresh};
 
 /// Creates a conversation and returns its route.
@@ -65,4 +66,25 @@ fn conversations_survive_a_kill() {
     let server = Server::start(&data);
     assert_listed(&server, &newest_first);
     assert_eq!(texts(&server, &newest_first[2]), ["written before a kill"]);
+}
+
+#[test]
+fn a_killed_deletion_removes_a_conversation_with_its_kept_messages_or_nothing() {
+    for record in 1..=3 {
+        let watched = WatchedData::new();
+        let server = watched.start();
+        let route = create(&server, &json!({}));
+        append(&server, &route, "The winch was oiled on the pier");
+        server.drain();
+        watched.disk.set_rules(&[&format!("killafter write records/0 {record}")]);
+        let bearer = format!("Bearer {}", server.key);
+        let answer = server.try_request("DELETE", &route, Some(&bearer), None);
+        server.kill();
+
+        watched.disk.set_rules(&[]);
+        let server = watched.start();
+        let exists = server.get(&route).status == 200;
+        let sources = server.get("/v1/sources").body["sources"].as_array().map(Vec::len);
+        assert_eq!(sources, Some(usize::from(exists)), "killed after record {record}: {answer:?}");
+    }
 }

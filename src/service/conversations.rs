@@ -126,17 +126,18 @@ impl Conversations {
         }
     }
 
-    /// Deletes a conversation and the sources of its messages. The memories extracted from it stay.
+    /// Deletes a conversation and the sources of its messages, in one batch. The memories extracted from it stay.
     pub fn delete(&self, account: &AccountId, id: &str) -> Result<()> {
-        let found = self.get(account, id)?;
-        let id = found.id;
-        // The sources are deleted first, so that a call that fails halfway can be repeated. Their session is the id of
-        // the conversation.
-        self.delete_session_sources(&found.namespace_key(), &id.to_string(), id.into())?;
+        let id = self.get(account, id)?.id;
         loop {
             let (stored, record) = self.stored(account, id)?;
+            let namespace = record.namespace_key();
             let mut batch = self.store.batch();
             batch.delete_conversation(&stored, &record);
+            // The session of the sources is the id of the conversation.
+            for source in self.session_sources(namespace.id, &id.to_string(), id.into())? {
+                batch.delete_source(&namespace, source);
+            }
             if was_committed(self.store.commit_synced(batch))? {
                 return Ok(());
             }

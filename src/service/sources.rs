@@ -6,7 +6,7 @@
 
 use cuebase_storage::memory_file::{MemoryFile, markdown};
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
-use cuebase_storage::{AccountId, MessageId, NamespaceKey, NamespaceName};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -208,20 +208,21 @@ impl Conversations {
         Ok(id)
     }
 
-    /// Deletes the sources of a session that were accepted after an id. Buffered: durable with the next sync.
-    pub(super) fn delete_session_sources(
+    /// Returns the ids of the sources of a session that were accepted after an id.
+    pub(super) fn session_sources(
         &self,
-        namespace: &NamespaceKey,
+        namespace: NamespaceId,
         session_id: &str,
         mut after: MessageId,
-    ) -> Result<()> {
+    ) -> Result<Vec<MessageId>> {
+        let mut found = Vec::new();
         loop {
-            let page = self.store.sources_after(namespace.id, Some(after), PAGE)?;
-            let Some(last) = page.last() else { return Ok(()) };
+            let page = self.store.sources_after(namespace, Some(after), PAGE)?;
+            let Some(last) = page.last() else { return Ok(found) };
             after = last.id;
             for record in page {
                 if record.session_id.as_deref() == Some(session_id) {
-                    self.store.delete_source(namespace, record.id)?;
+                    found.push(record.id);
                 }
             }
         }

@@ -127,7 +127,9 @@ impl RecordBatch<'_> {
     /// Requires this process to own a namespace when the batch is written. Unlike [`Self::require_live_key`], it does not
     /// require the namespace to exist, and adds nothing in a store of one process.
     pub(super) fn require_held(&mut self, namespace: NamespaceKey) {
-        self.held.push(namespace);
+        if !self.held.contains(&namespace) {
+            self.held.push(namespace);
+        }
     }
 
     /// Records an id that the batch assigns in a namespace, for [`Store::newest_id`].

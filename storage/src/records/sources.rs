@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::batch::RecordBatch;
 use super::namespaces::key;
 use super::queue_entry::{QueueEntry, QueuedWork, queue_key};
 use super::store::{Store, decode, encode};
@@ -197,10 +198,7 @@ impl Store {
             return Ok(false);
         }
         let mut batch = self.batch();
-        batch.require_held(namespace.clone());
-        for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
-            batch.changes.delete(column, key.clone());
-        }
+        batch.delete_source(namespace, id);
         self.commit(batch)?;
         Ok(true)
     }
@@ -240,6 +238,17 @@ impl Store {
             self.set_aside(column, key)?;
         }
         Ok(unreadable.len() as u64)
+    }
+}
+
+impl RecordBatch<'_> {
+    /// Deletes a source. Changes nothing if there is none.
+    pub fn delete_source(&mut self, namespace: &NamespaceKey, id: MessageId) {
+        self.require_held(namespace.clone());
+        let key = source_key(namespace.id, id);
+        for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
+            self.changes.delete(column, key.clone());
+        }
     }
 }
 
