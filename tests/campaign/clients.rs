@@ -8,8 +8,9 @@ use std::sync::Mutex;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use super::writes::{ExpectedConversation, ExpectedFile, Fate, Generation, RecordedWrite, WriteLog};
+use super::writes::{ExpectedFile, Fate, Generation, RecordedWrite, WriteLog};
 use super::{Background, Campaign, IMPORTED, NAMESPACES, PUSHED, send, send_as};
+use crate::support::conversation_state::ConversationState;
 use crate::support::{Server, stdout};
 
 /// Most writes of a client per round.
@@ -86,12 +87,12 @@ struct ConversationEditor<'a> {
     /// Route of the conversation.
     at: String,
     /// Possible states. `None` means that it is deleted.
-    possible: Vec<Option<ExpectedConversation>>,
+    possible: Vec<Option<ConversationState>>,
 }
 
 impl ConversationEditor<'_> {
     /// Sends a change that leads to the state `next`. Returns `None` if the server has been killed.
-    fn act(&mut self, method: &str, below: &str, body: &Value, next: Option<ExpectedConversation>) -> Option<Value> {
+    fn act(&mut self, method: &str, below: &str, body: &Value, next: Option<ConversationState>) -> Option<Value> {
         self.possible.push(next);
         let answer = send(self.server, method, &format!("{}{below}", self.at), body)?;
         let former = self.possible.len() - 1;
@@ -102,7 +103,7 @@ impl ConversationEditor<'_> {
     /// Appends messages to the active branch and returns their ids.
     fn append(
         &mut self,
-        expected: &mut ExpectedConversation,
+        expected: &mut ConversationState,
         tokens: &[String],
         log: &Mutex<WriteLog>,
     ) -> Option<Vec<String>> {
@@ -235,11 +236,12 @@ impl Campaign {
             5 => &[Step::Write, Step::Forget, Step::Write, Step::Forget],
             _ => &[Step::Write],
         };
-        let path = format!("facts/notes/{number}.md");
+        let (path, token) = (format!("facts/notes/{number}.md"), format!("note{number}f"));
+        note_sent(log, namespace, &token);
         let mut possible = vec![ExpectedFile::Absent];
         let mut answered = Some(());
         for (version, step) in steps.iter().enumerate() {
-            let content = format!("# Note {number}, version {version}\n");
+            let content = format!("# Note {token}, version {version}\n");
             let (next, answer) = match step {
                 Step::Write => (ExpectedFile::Is(content.clone()), write_file(server, namespace, &path, &content)),
                 Step::Forget => (ExpectedFile::Absent, forget(server, namespace, &path)),
@@ -252,7 +254,8 @@ impl Campaign {
             }
             possible = vec![next];
         }
-        record(log, RecordedWrite::File { namespace: namespace.to_owned(), path, possible });
+        let is_only_direct = steps.iter().all(|step| matches!(step, Step::Write));
+        record(log, RecordedWrite::File { namespace: namespace.to_owned(), path, token, is_only_direct, possible });
         answered
     }
 
@@ -285,13 +288,15 @@ impl Campaign {
             }
             3 => {
                 let path = self.store_skill(server, namespace, number, &token)?;
-                let content = format!("# Skill {number}, written directly\n");
+                let direct_token = format!("written{number}f");
+                let content = format!("# Skill {direct_token}, written directly\n");
                 let written = write_file(server, namespace, &path, &content);
                 let mut possible = vec![ExpectedFile::Is(content)];
                 if written.is_none() {
                     possible.push(ExpectedFile::Holds(token));
                 }
-                record(log, RecordedWrite::File { namespace: own, path, possible });
+                let (token, is_only_direct) = (direct_token, false);
+                record(log, RecordedWrite::File { namespace: own, path, token, is_only_direct, possible });
                 written?;
             }
             4 => {
@@ -319,7 +324,7 @@ impl Campaign {
     fn edit_conversations(&self, server: &Server, log: &Mutex<WriteLog>) -> Option<()> {
         for _ in 0..CONVERSATIONS_PER_ROUND {
             let number = self.next_number();
-            let expected = ExpectedConversation::new(format!("Talk {number}"));
+            let expected = ConversationState::new(format!("Talk {number}"));
             let body = json!({"namespace": EDITED, "title": expected.title});
             let id = text(&send(server, "POST", "/v1/conversations", &body)?, "id");
             let at = format!("/v1/conversations/{id}");
@@ -529,7 +534,7 @@ impl Campaign {
 /// Sends every kind of change to a managed conversation, in turn.
 fn make_all_changes(
     editor: &mut ConversationEditor<'_>,
-    mut expected: ExpectedConversation,
+    mut expected: ConversationState,
     number: u32,
     log: &Mutex<WriteLog>,
 ) -> Option<()> {

@@ -5,12 +5,13 @@
 //! the same name is created. After a deletion that was not answered, all of the namespace exists or nothing. Text of an
 //! acknowledged erasure cannot be read and is in no object of the history.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::{Campaign, ERASED, IMPORTED, PUSHED, namespaces};
+use crate::support::conversation_state::ConversationState;
 use crate::support::{Answer, Server, git, repository};
 
 /// A possible state of a memory's path.
@@ -31,44 +32,6 @@ impl ExpectedFile {
             Self::Is(text) => content == Some(text.as_str()),
             Self::Holds(text) => content.is_some_and(|content| content.contains(text.as_str())),
         }
-    }
-}
-
-/// The state of a managed conversation. Each branch has the texts of its messages, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ExpectedConversation {
-    pub(super) title: String,
-    pub(super) active: String,
-    pub(super) branches: BTreeMap<String, Vec<String>>,
-}
-
-impl ExpectedConversation {
-    /// Returns a conversation without messages.
-    pub(super) fn new(title: String) -> Self {
-        let branches = BTreeMap::from([("main".to_owned(), Vec::new())]);
-        Self { title, active: "main".into(), branches }
-    }
-
-    /// Reads a conversation from the server; `None` if it does not exist.
-    fn read(server: &Server, id: &str) -> Option<Self> {
-        let at = format!("/v1/conversations/{id}");
-        let record = server.get(&at);
-        if record.status == 404 {
-            return None;
-        }
-        let text = |value: &Value| value.as_str().expect("text").to_owned();
-        let mut found = Self { title: text(&record.body["title"]), active: String::new(), branches: BTreeMap::new() };
-        let listed = server.get(&format!("{at}/branches")).body["branches"].clone();
-        for branch in listed.as_array().expect("branches") {
-            let name = text(&branch["name"]);
-            let messages = server.get(&format!("{at}?branch={name}")).body["messages"].clone();
-            let messages = messages.as_array().expect("messages").iter();
-            found.branches.insert(name.clone(), messages.map(|message| text(&message["content"])).collect());
-            if branch["active"] == true {
-                found.active = name;
-            }
-        }
-        Some(found)
     }
 }
 
@@ -106,10 +69,13 @@ pub(super) enum RecordedWrite {
         namespace: String,
         token: String,
     },
-    /// A direct write to a memory's path.
+    /// A direct write to a memory's path. Its contents have the token. `is_only_direct` means that no queued write
+    /// changes the path.
     File {
         namespace: String,
         path: String,
+        token: String,
+        is_only_direct: bool,
         possible: Vec<ExpectedFile>,
     },
     /// A vocabulary term: whether it may be known.
@@ -130,7 +96,7 @@ pub(super) enum RecordedWrite {
     },
     Conversation {
         id: String,
-        possible: Vec<Option<ExpectedConversation>>,
+        possible: Vec<Option<ConversationState>>,
     },
     Media {
         id: String,
@@ -314,15 +280,31 @@ impl Campaign {
         self.check_wallet(server);
     }
 
+    /// Checks the direct writes from index `recorded_before` on, and returns what their paths have. Nothing was written
+    /// since the start.
+    pub(super) fn read_before_writes(&self, server: &Server, recorded_before: usize) -> Vec<EarlyRead> {
+        let mut early = Vec::new();
+        for write in &self.log.recorded[recorded_before..] {
+            if let RecordedWrite::File { namespace, path, is_only_direct: true, .. } = write {
+                self.check(server, write);
+                let content = read(server, namespace, path).body["content"].clone();
+                early.push(EarlyRead { namespace: namespace.clone(), path: path.clone(), content });
+            }
+        }
+        early
+    }
+
     /// Checks the result of one write.
     fn check(&self, server: &Server, write: &RecordedWrite) {
         match write {
             RecordedWrite::Memory { namespace, token } => {
                 assert_eq!(count_hits(server, namespace, token), 1, "{write:?}");
             }
-            RecordedWrite::File { namespace, path, possible } => {
+            RecordedWrite::File { namespace, path, token, possible, .. } => {
                 let read = read(server, namespace, path);
                 assert!(possible.iter().any(|state| state.allows(&read)), "{write:?} {read:?}");
+                let is_stored = read.body["content"].as_str().is_some_and(|content| content.contains(token.as_str()));
+                assert_eq!(count_hits(server, namespace, token), usize::from(is_stored), "{write:?} {read:?}");
             }
             RecordedWrite::Term { namespace, term, possible } => {
                 assert!(possible.contains(&knows_term(server, namespace, term)), "{write:?}");
@@ -332,7 +314,7 @@ impl Campaign {
                 assert!(ExpectedFile::Holds(token.clone()).allows(&read), "{write:?} {read:?}");
             }
             RecordedWrite::Conversation { id, possible } => {
-                let found = ExpectedConversation::read(server, id);
+                let found = ConversationState::read(server, id);
                 assert!(possible.contains(&found), "{write:?} is {found:?}");
                 if let Some(conversation) = &found {
                     check_remarks(server, conversation);
@@ -488,8 +470,24 @@ impl Campaign {
     }
 }
 
+/// What a path had before the first write after a start.
+pub(super) struct EarlyRead {
+    namespace: String,
+    path: String,
+    /// Null if there was no memory.
+    content: Value,
+}
+
+impl EarlyRead {
+    /// Checks that later writes to other paths did not change the path.
+    pub(super) fn check_again(&self, server: &Server) {
+        let now = read(server, &self.namespace, &self.path).body["content"].clone();
+        assert_eq!(now, self.content, "{} {} before and after other writes", self.namespace, self.path);
+    }
+}
+
 /// Checks that each unchanged message of a conversation has exactly one memory.
-fn check_remarks(server: &Server, conversation: &ExpectedConversation) {
+fn check_remarks(server: &Server, conversation: &ConversationState) {
     let mut remarks = BTreeSet::new();
     for line in conversation.branches.values().flatten() {
         if let Some(rest) = line.strip_prefix("The remark ") {

@@ -1,5 +1,6 @@
 //! Server processes for the tests, and helpers that many tests share.
 
+pub(crate) mod conversation_state;
 pub(crate) mod disk;
 pub(crate) mod fake;
 pub(crate) mod mem0;
@@ -266,6 +267,22 @@ impl Server {
         wait_for("the queue to be empty", || self.get("/v1/queue").body["waiting"] == 0);
     }
 
+    /// Returns the path of every memory of a namespace.
+    pub(crate) fn memory_paths(&self, namespace: &str) -> Vec<String> {
+        let mut folders = vec![String::new()];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            let tree = self.get(&format!("/v1/tree?namespace={namespace}&path={folder}"));
+            for entry in tree.body["entries"].as_array().into_iter().flatten() {
+                let path = entry["path"].as_str().expect("a path").to_owned();
+                let kind = if entry["kind"] == "directory" { &mut folders } else { &mut found };
+                kind.push(path);
+            }
+        }
+        found.sort();
+        found
+    }
+
     /// Returns whether the process, or one of the nodes, has exited.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("reads the state of the process").is_some() || self.later.has_ended()
@@ -411,6 +428,12 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
         std::thread::sleep(pause);
         pause = PAUSE_MAX.min(pause * 2);
     }
+}
+
+/// Returns the number in an environment variable, or `None` if it is not set.
+pub(crate) fn environment_number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().expect("a number"))
 }
 
 /// Runs git on a repository; it must succeed.
