@@ -67,6 +67,8 @@ mod importing;
 mod isolation;
 /// Dashboard sessions of an external issuer.
 mod issuer;
+/// Kills at every call that changes a file, for each kind of write.
+mod kills;
 /// The direction of imports inside the sources.
 mod layers;
 /// Overload, and stops while work is in progress.

@@ -5,11 +5,14 @@
  *
  *     ACTION OPERATION PATTERN COUNT
  *
- *   OPERATION  open (for writing or creating), read, write, sync, rename, unlink, truncate, mkdir, or any
+ *   OPERATION  open (for writing or creating), read, write, sync, rename, link, unlink, truncate, allocate, mkdir, or any
  *   PATTERN    the rule applies to paths that contain this text; * for all
  *   COUNT      0: every time; n: at the n-th time only
  *   ACTION     enospc, eio, erofs, emfile: the call fails with this error; kill, killafter: the process is killed
- *              before or after the call; tear: half of a write is done, then the process is killed
+ *              before or after the call; tear: half of a write is done, then the process is killed; for other
+ *              calls the same as killafter
+ *
+ *   A rule `count OPERATION PATTERN 0` adds a byte to the file CUEBASE_DISK_RULES.counted for every matching call.
  *
  *   A rule `slow OPERATION PATTERN MILLISECONDS` delays every matching call, which then succeeds; delays add up.
  *
@@ -126,6 +129,16 @@ static void sleep_ms(long milliseconds) {
     errno = error;
 }
 
+/* Adds a byte to the file of counted calls. */
+static void count_call(void) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s.counted", rules_path);
+    int file = REAL(open)(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (file < 0 || REAL(write)(file, ".", 1) != 1)
+        abort();
+    close(file);
+}
+
 /* Decides whether an operation on a path succeeds. Sets errno if it fails. */
 static enum verdict judge(const char *operation, const char *path) {
     if (!rules_path || !watched(path))
@@ -146,6 +159,10 @@ static enum verdict judge(const char *operation, const char *path) {
             delay += rule->count;
             continue;
         }
+        if (strcmp(rule->action, "count") == 0) {
+            count_call();
+            continue;
+        }
         rule->seen++;
         if (rule->count && rule->seen != rule->count)
             continue;
@@ -164,8 +181,9 @@ static enum verdict judge(const char *operation, const char *path) {
     return verdict;
 }
 
+/* Kills the process after a call. Only a write can be torn, and it does not come here then. */
 static void finish(enum verdict verdict) {
-    if (verdict == KILL_AFTER)
+    if (verdict == KILL_AFTER || verdict == TEAR)
         kill(getpid(), SIGKILL);
 }
 
@@ -274,6 +292,9 @@ WRITE(pwrite64, (int file, const void *bytes, size_t count, off64_t offset), (fi
 WRITE(writev, (int file, const struct iovec *parts, int count), (file, parts, count),
       (void)!REAL(write)(file, parts[0].iov_base, parts[0].iov_len / 2))
 
+WRITE(pwritev, (int file, const struct iovec *parts, int count, off_t offset), (file, parts, count, offset),
+      (void)!REAL(pwrite)(file, parts[0].iov_base, parts[0].iov_len / 2, offset))
+
 #define READ(name, parameters, arguments)                                                                              \
     ssize_t name parameters {                                                                                          \
         char buffer[PATH_MAX];                                                                                         \
@@ -335,6 +356,16 @@ int syncfs(int file) {
 TRUNCATE(ftruncate, off_t)
 TRUNCATE(ftruncate64, off64_t)
 
+int fallocate(int file, int mode, off_t offset, off_t length) {
+    char buffer[PATH_MAX];
+    enum verdict verdict = judge("allocate", root ? path_of(file, buffer) : "");
+    if (verdict == FAIL)
+        return -1;
+    int done = REAL(fallocate)(file, mode, offset, length);
+    finish(verdict);
+    return done;
+}
+
 int rename(const char *from, const char *to) {
     enum verdict verdict = judge("rename", to);
     if (verdict == FAIL)
@@ -377,6 +408,24 @@ int unlink(const char *path) {
 int unlinkat(int folder, const char *name, int flags) {
     char buffer[PATH_MAX];
     return unlinked(path_at(folder, name, buffer), by_name, folder, name, flags);
+}
+
+int rmdir(const char *path) {
+    enum verdict verdict = judge("unlink", path);
+    if (verdict == FAIL)
+        return -1;
+    int done = REAL(rmdir)(path);
+    finish(verdict);
+    return done;
+}
+
+int link(const char *from, const char *to) {
+    enum verdict verdict = judge("link", to);
+    if (verdict == FAIL)
+        return -1;
+    int done = REAL(link)(from, to);
+    finish(verdict);
+    return done;
 }
 
 int mkdir(const char *path, mode_t mode) {

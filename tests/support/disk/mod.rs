@@ -55,6 +55,11 @@ impl Disk {
         std::fs::rename(&new, self.own.join("rules")).expect("renames");
     }
 
+    /// Returns how many calls matched rules with the action `count` so far.
+    pub(crate) fn counted_calls(&self) -> u64 {
+        std::fs::metadata(self.own.join("rules.counted")).map_or(0, |counted| counted.len())
+    }
+
     /// Imitates a loss of power after the process has ended. Of each file at least the synced bytes stay, of each
     /// folder at least the names that existed when the folder was synced. Of later changes a random part stays, or all
     /// of them. A lost part of a file may also read as zeros.
