@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use serde_json::json;
 
 use crate::support::disk::WatchedData;
-use crate::support::{Server, committed_messages, fresh, git, metrics, metrics_address, stdout, wait_for};
+use crate::support::{
+    Server, committed_messages, fresh, git, metrics, metrics_address, recorded_memories, stdout, wait_for,
+};
 
 /// Number of kills.
 const KILLS: u32 = 20;
@@ -198,6 +200,25 @@ fn an_index_lost_while_serving_neither_loses_nor_repeats_writes() {
     assert_eq!(log.matches(&id).count(), 1, "{log}");
     let counted = || server.get("/v1/namespaces").body["namespaces"][0]["memories"] == json!(4);
     wait_for("all memories to be counted", counted);
+}
+
+#[test]
+fn a_direct_write_that_was_committed_before_a_kill_is_found_and_counted_without_another_write() {
+    let watched = WatchedData::new();
+    let server = watched.start();
+    assert_eq!(server.post("/v1/memories/facts/a.md", &json!({"content": "# The bollard\n"})).status, 201);
+    watched.disk.set_rules(&["killafter rename refs/heads/main 1"]);
+    let bearer = format!("Bearer {}", server.key);
+    let body = json!({"content": "# The capstan\n"}).to_string().into_bytes();
+    let answer = server.try_request("POST", "/v1/memories/facts/b.md", Some(&bearer), Some(body));
+    assert!(answer.is_err(), "{answer:?}");
+    server.kill();
+
+    watched.disk.set_rules(&[]);
+    let server = watched.start();
+    let found = server.retrieve("default", "q=capstan&limit=5").contents();
+    assert!(found.iter().any(|content| content.contains("capstan")), "{found:?}");
+    assert_eq!(recorded_memories(&server, "default"), Some(2));
 }
 
 /// Rules that keep accepted writes in the queue: writes to repositories fail.

@@ -33,6 +33,8 @@ static ACTIONS: [&str; 3] = ["kill", "killafter", "tear"];
 const NAMESPACE: &str = "default";
 /// The namespace that is deleted.
 const DELETED: &str = "spare";
+/// The namespace that is created.
+const CREATED: &str = "fresh";
 
 #[test]
 fn a_write_of_a_memory_is_complete_or_absent_after_a_kill_at_any_call() {

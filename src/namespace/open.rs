@@ -85,7 +85,7 @@ impl Namespace {
         let index = sync::open_index(index_folder, &repository, git.head(), record.id, &context.models)?;
         let bucket_copy = bucket_copy(index_folder, stored_state.as_deref());
         if !heads::is_recorded(&record, &index) {
-            // The recorded head stays, because it determines which messages are not acknowledged.
+            // The recorded head stays until the end, because it determines which messages are not acknowledged.
             let terms = sync::term_changes(&repository, record.head, git.head())?;
             context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&record) })?;
         }
@@ -107,7 +107,7 @@ impl Namespace {
             vocabulary: ArcSwap::from_pointee(vocabulary),
             writer: Mutex::new(WriterState::new(git, index, record, unacknowledged, has_path_writes)),
         };
-        namespace.record_waiting(&mut namespace.writer.lock())?;
+        namespace.record_former_writes()?;
         Ok(namespace)
     }
 

@@ -1,4 +1,5 @@
-//! Recovery: updates an open namespace's writer, index and vocabulary to git's head after a failed change or a push.
+//! Recovery: updates an open namespace's writer, index and vocabulary to git's head after a failed change or a push, and
+//! records what a former process committed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,11 +7,12 @@ use std::time::Instant;
 use cuebase_retrieval::Change;
 use cuebase_retrieval::Error as IndexError;
 use cuebase_storage::git::CommitId;
-use cuebase_storage::records::Acknowledgement;
+use cuebase_storage::records::{Acknowledgement, WriteChanges};
 
 use super::heads::{head_at, is_recorded};
 use super::open::Namespace;
 use super::sync;
+use super::write::WriteSource;
 use super::writer_state::WriterState;
 use crate::error::Result;
 use crate::metrics::Step;
@@ -49,6 +51,17 @@ impl Namespace {
         self.recover_vocabulary(&change)?;
         change.complete();
         Ok(())
+    }
+
+    /// Records the direct writes and pushes that a former process committed without recording them, so that the
+    /// namespace's record agrees with its content before the next write. If there are commits of queued messages among
+    /// them, the queue processes these messages again, and records all.
+    pub(super) fn record_former_writes(&self) -> Result<()> {
+        let mut writer = self.writer.lock();
+        if is_recorded(&writer.record, &writer.index) || !writer.unacknowledged.messages.is_empty() {
+            return self.record_waiting(&mut writer);
+        }
+        self.record_head(&mut writer, WriteSource::Former, WriteChanges::default(), self.context.clock.now())
     }
 
     fn reopen_index(&self, writer: &mut WriterState) -> Result<()> {

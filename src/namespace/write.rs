@@ -39,6 +39,8 @@ pub(super) enum WriteSource<'a> {
     Queued(&'a QueueEntry),
     /// A waiting caller. The units of the permit are counted with the write.
     Direct(Option<Permit<'a>>),
+    /// A former process, which ended before it recorded the write.
+    Former,
 }
 
 /// A new commit and its files.
@@ -182,7 +184,7 @@ impl Namespace {
         let mut executed = ExecutedPlan::default();
         let entry = match &source {
             WriteSource::Queued(entry) => Some(*entry),
-            WriteSource::Direct(_) => None,
+            WriteSource::Direct(_) | WriteSource::Former => None,
         };
         let is_committed = entry.is_some_and(|entry| writer.unacknowledged.messages.contains_key(&entry.id));
         if !is_committed {
@@ -254,7 +256,11 @@ impl Namespace {
         let ingested = self.ingested_entries(writer, &source, uncommitted, now)?;
         let dropped: Vec<MessageId> = writer.unacknowledged.messages.keys().copied().collect();
         let invalidated = directly_written(writer);
-        let path_writes = self.path_writes(writer)?;
+        let path_writes = match &source {
+            // Queued messages may have been accepted after a write of a former process, and must then change its paths.
+            WriteSource::Former => Vec::new(),
+            WriteSource::Queued(_) | WriteSource::Direct(_) => self.path_writes(writer)?,
+        };
         let done = Acknowledgement {
             ingested: &ingested,
             dropped: &dropped,
@@ -266,7 +272,9 @@ impl Namespace {
         };
         match source {
             WriteSource::Direct(Some(permit)) => self.acknowledge_charged(&done, permit)?,
-            WriteSource::Direct(None) | WriteSource::Queued(_) => self.context.store.acknowledge(&done)?,
+            WriteSource::Direct(None) | WriteSource::Queued(_) | WriteSource::Former => {
+                self.context.store.acknowledge(&done)?;
+            }
         }
         writer.has_path_writes |= !path_writes.is_empty();
         writer.record = record;

@@ -1,12 +1,12 @@
 //! What a client can read of a data directory, without ids and times.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{DELETED, NAMESPACE, text};
-use crate::support::Server;
+use super::{CREATED, DELETED, NAMESPACE};
 use crate::support::conversation_state::ConversationState;
+use crate::support::{Server, recorded_memories};
 
 /// Words of memories, each in one memory at most.
 static WORDS: [&str; 9] =
@@ -15,7 +15,8 @@ static WORDS: [&str; 9] =
 /// What a client can read of a data directory.
 #[derive(Debug, PartialEq)]
 pub(super) struct State {
-    namespaces: BTreeSet<String>,
+    /// Number of memories in the record of each namespace.
+    counts: BTreeMap<&'static str, u64>,
     /// Contents of the memories, by namespace and path.
     memories: BTreeMap<String, String>,
     /// Number of hits that contain each word.
@@ -32,18 +33,17 @@ impl State {
     /// Reads the state once all accepted writes are processed.
     pub(super) fn read(server: &Server, conversation: &str) -> Self {
         server.drain();
-        let listed = server.get("/v1/namespaces").body["namespaces"].clone();
-        let namespaces: BTreeSet<String> =
-            listed.as_array().expect("namespaces").iter().map(|namespace| text(&namespace["name"])).collect();
-        let mut memories = BTreeMap::new();
-        for namespace in [NAMESPACE, DELETED] {
-            if !namespaces.contains(namespace) {
+        let (mut counts, mut memories) = (BTreeMap::new(), BTreeMap::new());
+        for namespace in [NAMESPACE, DELETED, CREATED] {
+            if recorded_memories(server, namespace).is_none() {
                 continue;
             }
             for path in server.memory_paths(namespace) {
                 let read = server.get(&format!("/v1/memories/{path}?namespace={namespace}"));
-                memories.insert(format!("{namespace} {path}"), text(&read.body["content"]));
+                memories.insert(format!("{namespace} {path}"), read.body["content"].to_string());
             }
+            // Read after the namespace was opened.
+            counts.extend(recorded_memories(server, namespace).map(|count| (namespace, count)));
         }
         let mut hits = BTreeMap::new();
         for word in WORDS {
@@ -52,7 +52,7 @@ impl State {
         }
         let sources = server.get(&format!("/v1/sources?namespace={NAMESPACE}")).body["sources"].clone();
         Self {
-            namespaces,
+            counts,
             memories,
             hits,
             conversation: ConversationState::read(server, conversation),

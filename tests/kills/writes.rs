@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DELETED, NAMESPACE, Origin};
+use super::{CREATED, DELETED, NAMESPACE, Origin};
 use crate::support::Server;
 
 /// A kind of write.
@@ -78,7 +78,7 @@ impl Write {
             Self::EditInPlace => ("PATCH", format!("{talk}/messages/{second}"), edited),
             Self::ConversationDeletion => ("DELETE", talk, Value::Null),
             Self::Upload => ("POST", "/v1/media".into(), json!("A photograph of the quay")),
-            Self::NamespaceCreation => ("POST", "/v1/namespaces".into(), json!({"name": "fresh"})),
+            Self::NamespaceCreation => ("POST", "/v1/namespaces".into(), json!({"name": CREATED})),
             Self::NamespaceDeletion => ("DELETE", format!("/v1/namespaces/{DELETED}"), Value::Null),
         };
         let needs_session = matches!(self, Self::Erasure | Self::NamespaceDeletion);
