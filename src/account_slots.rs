@@ -1,5 +1,7 @@
 //! Slots for work that takes much memory: a fixed number at the same time, of which each account has at most one.
 
+use std::time::{Duration, Instant};
+
 use cuebase_storage::AccountId;
 use parking_lot::{Condvar, Mutex};
 
@@ -25,11 +27,14 @@ impl AccountSlots {
         Self { slots_max, users: Mutex::new(Vec::new()), freed: Condvar::new() }
     }
 
-    /// Takes a slot. `None` if all are in use, or the account has one.
-    pub fn take<'a>(&'a self, account: &'a AccountId) -> Option<AccountSlot<'a>> {
+    /// Takes a slot, and waits for it at most for a time. `None` if all were in use, or the account had one.
+    pub fn wait_for<'a>(&'a self, account: &'a AccountId, time: Duration) -> Option<AccountSlot<'a>> {
+        let deadline = Instant::now() + time;
         let mut users = self.users.lock();
-        if self.is_refused(&users, account) {
-            return None;
+        while self.is_refused(&users, account) {
+            if self.freed.wait_until(&mut users, deadline).timed_out() {
+                return None;
+            }
         }
         users.push(account.clone());
         Some(AccountSlot { slots: self, account })
@@ -61,7 +66,6 @@ impl Drop for AccountSlot<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
-    use std::time::Duration;
 
     use super::*;
 
@@ -73,13 +77,13 @@ mod tests {
     fn an_account_has_at_most_one_slot_and_leaves_the_other() {
         let slots = AccountSlots::new(2);
         let [a, b, c] = ["a", "b", "c"].map(account);
-        let first = slots.take(&a).expect("free");
-        assert!(slots.take(&a).is_none());
-        let second = slots.take(&b).expect("left by the first account");
-        assert!(slots.take(&c).is_none());
+        let first = slots.wait_for(&a, Duration::ZERO).expect("free");
+        assert!(slots.wait_for(&a, Duration::ZERO).is_none());
+        let second = slots.wait_for(&b, Duration::ZERO).expect("left by the first account");
+        assert!(slots.wait_for(&c, Duration::ZERO).is_none());
         drop(first);
-        assert!(slots.take(&b).is_none());
-        let third = slots.take(&c).expect("free again");
+        assert!(slots.wait_for(&b, Duration::ZERO).is_none());
+        let third = slots.wait_for(&c, Duration::ZERO).expect("free again");
         drop((second, third));
         assert!(slots.users.lock().is_empty());
     }

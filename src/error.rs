@@ -241,10 +241,11 @@ impl From<DocumentError> for Error {
     fn from(error: DocumentError) -> Self {
         let message = error.to_string();
         match error {
-            DocumentError::TooMuchText | DocumentError::TooExpensive { .. } => {
+            DocumentError::TooMuchText | DocumentError::TooSlow { .. } | DocumentError::TooMuchMemory { .. } => {
                 Self::TooLarge { code: ErrorCode::PayloadTooLarge, message }
             }
             DocumentError::Busy => Self::LimitReached { code: ErrorCode::RateLimited, message, retry_after: 1 },
+            DocumentError::Stopped => Self::Unavailable { code: ErrorCode::StorageUnavailable, message },
             DocumentError::NoReader(_) => Self::Internal(message),
             DocumentError::UnknownKind
             | DocumentError::Malformed { .. }

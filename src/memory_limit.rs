@@ -34,12 +34,6 @@ const BLOCK_CACHE_BYTES: (u64, u64) = (64 * MIB, 4 * MIB);
 /// Total size of the store's write buffers: without a limit, and the minimum.
 const WRITE_BUFFER_BYTES: (u64, u64) = (64 * MIB, 8 * MIB);
 
-/// Divisor of the memory of a control group that gives the memory of a process that reads a document. Such a process
-/// is in the group of the server.
-const READER_SHARE: u64 = 8;
-/// Memory of a process that reads a document in MiB: without a limit, and the minimum.
-const READER_MEMORY_MIB: (u64, u64) = (2048, 256);
-
 /// Stack size of a thread of this process.
 const STACK_BYTES: u64 = 2 * MIB;
 /// Divisor of an address space that gives the stacks of blocking threads.
@@ -181,22 +175,6 @@ pub fn heaps() -> usize {
     processors()
 }
 
-/// Returns the memory in MiB that a process that reads a document may take.
-pub fn reader_memory_mib() -> u64 {
-    reader_memory_mib_within(&limits())
-}
-
-/// Limits of address space are left out: they apply to each process separately, and that process inherits them.
-fn reader_memory_mib_within(limits: &[MemoryLimit]) -> u64 {
-    let mut mib = READER_MEMORY_MIB.0;
-    for limit in limits {
-        if limit.kind == LimitKind::Resident {
-            mib = mib.min(limit.bytes / READER_SHARE / MIB);
-        }
-    }
-    mib.max(READER_MEMORY_MIB.1)
-}
-
 fn processors() -> usize {
     match std::thread::available_parallelism() {
         Ok(count) => count.get(),
@@ -298,14 +276,6 @@ mod tests {
             }
             assert_eq!(former.body_memory_mib as u64, BODY_MEMORY_MIB_MIN);
         }
-    }
-
-    #[test]
-    fn a_document_reader_takes_an_eighth_of_a_control_group() {
-        let resident = |mib| reader_memory_mib_within(&[limit(mib, LimitKind::Resident)]);
-        assert_eq!(reader_memory_mib_within(&[]), 2048);
-        assert_eq!(reader_memory_mib_within(&[limit(600, LimitKind::AddressSpace)]), 2048);
-        assert_eq!((resident(1 << 20), resident(4096), resident(700)), (2048, 512, 256));
     }
 
     #[test]

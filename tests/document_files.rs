@@ -1,7 +1,6 @@
-//! Files as documents: PDF, which another process reads, imports of files and folders, and kills. The route is tested in
-//! `tests/api`.
+//! Files as documents: PDF, imports of files and folders, and kills. The route is tested in `tests/api`, and the limits of
+//! the process that reads a file in [`super::document_limits`].
 
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -15,13 +14,9 @@ use crate::support::{Server, fresh, run, stdout, wait_for};
 
 /// Random changes to a PDF.
 const DAMAGED_FILES: usize = 60;
-/// Uploads at the same time.
-const UPLOADS: usize = 6;
 /// Lines of a PDF with more text than its reader collects, which is 16 MiB, and the characters of each.
 const LONG_LINES: usize = 17;
 const LONG_LINE_CHARS: usize = 1 << 20;
-/// Drawing instructions of a PDF that takes a while to read. They show no letter, so the file has no text.
-const INSTRUCTIONS: usize = 60_000;
 /// Sections of a long document. Each becomes a passage.
 const SECTIONS: u64 = 130;
 /// Passages that are embedded before the progress changes.
@@ -153,52 +148,6 @@ fn a_pdf_with_more_text_than_its_reader_collects_is_too_large() {
     assert_eq!((refused.status, &refused.body["error"]["code"]), (413, &json!("payload_too_large")), "{refused:?}");
     let message = refused.body["error"]["message"].as_str().expect("a message");
     assert!(message.contains("bytes of text"), "{message}");
-}
-
-#[test]
-fn a_third_pdf_at_the_same_time_is_refused() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let lines = vec![(0, ""); INSTRUCTIONS];
-    let slow = pdf(&[lines.as_slice()]);
-    wait_for("a refused upload", || {
-        let mut answers = Vec::new();
-        std::thread::scope(|scope| {
-            let mut uploads = Vec::new();
-            for _ in 0..UPLOADS {
-                uploads.push(scope.spawn(|| upload(&server, "filename=slow.pdf", slow.clone())));
-            }
-            for upload in uploads {
-                answers.push(upload.join().expect("an answer"));
-            }
-        });
-        for answer in &answers {
-            let expected = if answer.status == 429 { "rate_limited" } else { "invalid_document" };
-            assert_eq!(answer.body["error"]["code"], expected, "{answer:?}");
-        }
-        answers.iter().any(|answer| answer.status == 429)
-    });
-    // The places of the ended processes are free.
-    assert_eq!(upload(&server, "filename=handbook.pdf&wait=30", pdf(&HANDBOOK)).status, 200);
-}
-
-#[test]
-fn the_process_that_reads_a_pdf_limits_itself() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cuebase"));
-    command.arg("read-pdf").env_clear().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut reader = command.spawn().expect("the binary starts");
-    let file = format!("/proc/{}/limits", reader.id());
-    wait_for("the limits of the process", || {
-        let limits = std::fs::read_to_string(&file).unwrap_or_default();
-        let is_set = |name: &str, value: &str| {
-            let mut lines = limits.lines();
-            lines.any(|line| line.strip_prefix(name).is_some_and(|rest| rest.split_whitespace().next() == Some(value)))
-        };
-        // Seconds, and 2 GiB.
-        is_set("Max cpu time", "60") && is_set("Max address space", "2147483648") && is_set("Max core file size", "0")
-    });
-    drop(reader.stdin.take());
-    assert!(!reader.wait().expect("ends").success(), "an empty file is not a PDF");
 }
 
 /// Answers embedding requests. One with [`HELD_SECTION`] waits until the other end of the channel is dropped.

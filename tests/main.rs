@@ -41,6 +41,10 @@ mod dashboard;
 mod disk;
 /// Files as documents: PDF, imports, kills.
 mod document_files;
+/// Hostile files as documents: time, memory, slots, stops.
+mod document_limits;
+/// Steps of reading documents in proportion to their size.
+mod document_steps;
 /// Local encoders compared with the reference implementation.
 mod encoder;
 /// Text that is erased for good: searched for in every file, and kills in between.

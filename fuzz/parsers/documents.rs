@@ -1,12 +1,12 @@
-//! Files of every kind that this process reads: HTML, DOCX, Markdown, plain text, source code. The passages of a file
-//! that is read have text, and none is longer than a passage may be. PDF files are read by another process, because
-//! their parser panics on malformed ones: `tests/document_files.rs` sends such files.
+//! Files of every kind but PDF: HTML, DOCX, Markdown, plain text, source code. The passages of a file that is read have
+//! text, and none is longer than a passage may be. The parser of PDF files panics on malformed ones, which ends only the
+//! process that reads the file: `tests/document_files.rs` sends such files.
 
 use std::io::{Cursor, Write};
 
 use cuebase::documents::kind::DocumentKind;
 use cuebase::documents::read;
-use cuebase_storage::AccountId;
+use cuebase::text::steps::Steps;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -19,9 +19,9 @@ pub(super) fn enter(bytes: &[u8]) {
         DocumentKind::Docx,
         DocumentKind::Markdown,
         DocumentKind::PlainText,
-        DocumentKind::SourceCode { language: "rust" },
+        DocumentKind::SourceCode { language: "rust".into() },
     ] {
-        let Ok(passages) = read(&kind, "name", bytes, &AccountId::default()) else { continue };
+        let Ok(passages) = read(&kind, "name", bytes, &Steps::unlimited()) else { continue };
         assert!(!passages.is_empty(), "{kind:?}");
         for passage in passages {
             assert!(!passage.text.trim().is_empty(), "{kind:?}: {passage:?}");

@@ -41,7 +41,8 @@ pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
     // Only the owner reads the file, which may take seconds.
     request.app.namespaces.require_owned(&namespace)?;
     let name = name.unwrap_or_else(|| id.to_string());
-    let passages = crate::documents::read(&kind, &name, &request.body, request.account())?;
+    let readers = request.app.intake.document_readers();
+    let passages = readers.read(&kind, &name, &request.body, request.account())?;
     let count = passages.len();
     let document = DocumentDraft { id: id.clone(), name, tags, metadata, occurred, passages };
     let write = request.app.intake.accept_document(&namespace, document, Some(request.sender()))?;

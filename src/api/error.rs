@@ -117,6 +117,17 @@ pub fn too_many_values() -> Error {
     Error::TooLarge { code: ErrorCode::PayloadTooLarge, message }
 }
 
+/// The error for a document whose reading takes more memory than an account can have.
+pub fn too_large_to_read(body_bytes: usize, needed: usize, available: usize) -> Error {
+    let message = format!(
+        "reading a document of {body_bytes} bytes takes up to {} MiB of memory, and server.body_memory_mib allows {} MiB: \
+         send it in parts",
+        needed.div_ceil(1 << 20),
+        available >> 20
+    );
+    Error::TooLarge { code: ErrorCode::PayloadTooLarge, message }
+}
+
 /// The error for an account that exceeded its rate of requests.
 pub fn rate_limited(retry_after: u64) -> Error {
     let message = format!("too many requests: try again in {retry_after} s");

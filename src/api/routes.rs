@@ -13,6 +13,7 @@ use super::{
     answer, billing, context, conversations, documents, erase, explain, fields, identity, intake, keys, listing, media,
     memories, namespaces, profile, queue, retrieve, skills, sources, statistics, vocabulary, writes,
 };
+use crate::documents::memory_bytes_max;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::gateway::{Credential, Principal};
@@ -67,10 +68,22 @@ pub enum BodyKind {
     Json,
     /// Any bytes, up to [`super::MEDIA_BYTES_MAX`].
     Media,
+    /// A document, up to [`super::MEDIA_BYTES_MAX`]. A process reads it, whose memory counts as that of the body.
+    Document,
     /// A pack pushed by git, up to [`super::PACK_BYTES_MAX`].
     Pack,
     /// Any bytes, up to [`super::OPEN_BODY_BYTES_MAX`]. The body is decoded only after its signature was verified.
     Signed,
+}
+
+impl BodyKind {
+    /// Returns the memory in bytes that the process takes that reads a body; zero if none does.
+    pub fn reader_bytes(self, body_bytes: usize) -> usize {
+        match self {
+            Self::Document if body_bytes > 0 => memory_bytes_max(body_bytes),
+            Self::Nothing | Self::Json | Self::Media | Self::Document | Self::Pack | Self::Signed => 0,
+        }
+    }
 }
 
 /// How large a response can become.
@@ -134,7 +147,7 @@ impl Route {
     pub fn known_names(&self) -> KnownNames {
         let fields = match self.body {
             BodyKind::Json => Some(self.fields),
-            BodyKind::Nothing | BodyKind::Media | BodyKind::Pack | BodyKind::Signed => None,
+            BodyKind::Nothing | BodyKind::Media | BodyKind::Document | BodyKind::Pack | BodyKind::Signed => None,
         };
         KnownNames { parameters: self.query, fields }
     }
@@ -203,9 +216,9 @@ const fn retrieval(
     retrieval
 }
 
-const fn upload(path: &'static str, metering: Metering, handler: GuardedHandler) -> Route {
+const fn upload(path: &'static str, body: BodyKind, metering: Metering, handler: GuardedHandler) -> Route {
     let mut upload = route(Method::POST, path, Access::Any, metering, handler);
-    upload.body = BodyKind::Media;
+    upload.body = body;
     upload
 }
 
@@ -309,11 +322,11 @@ pub static ROUTES: [Route; 61] = {
         listing("/v1/sources/{id}", Any, sources::get).with_query(NAMESPACE),
         route(DELETE, "/v1/sources/{id}", Any, Free, sources::delete).with_query(NAMESPACE),
         route(POST, "/v1/erase", Session, Free, erase::erase).with_body(fields::ERASURE),
-        upload("/v1/documents", Write, documents::upload).with_query(DOCUMENT),
+        upload("/v1/documents", BodyKind::Document, Write, documents::upload).with_query(DOCUMENT),
         listing("/v1/documents", Any, documents::list).with_query(&["namespace", "limit", "after"]),
         listing("/v1/documents/{id}", Any, documents::get).with_query(NAMESPACE),
         route(DELETE, "/v1/documents/{id}", Any, Free, documents::forget).with_query(FORGET),
-        upload("/v1/media", Free, media::upload).with_query(&["namespace", "filename"]),
+        upload("/v1/media", BodyKind::Media, Free, media::upload).with_query(&["namespace", "filename"]),
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
         open(GET, "/v1/media/{id}/content", BodyKind::Nothing, Executor::Ordinary, media::content)
             .with_query(&["expires", "signature"]),

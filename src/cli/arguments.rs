@@ -204,9 +204,9 @@ pub(super) enum CliCommand {
     ///
     /// Example: cuebase erase --namespace notes --session 2026-05-04-support
     Erase(erase::EraseOptions),
-    /// Print the lines of the PDF on standard input; the server and imports start this
+    /// Print the passages of the file on standard input; the server and imports start this
     #[command(hide = true)]
-    ReadPdf,
+    ReadDocument,
     /// Print the OpenAPI 3.1 description of the API as JSON
     ///
     /// Example: cuebase openapi > openapi.json
@@ -493,7 +493,7 @@ impl CliCommand {
             Self::Reextract(_) | Self::Erase(_) | Self::Config | Self::Health { .. } => FileRule::Administration,
             Self::Models | Self::Nodes | Self::Eval(_) => FileRule::Administration,
             Self::Mcp(_) | Self::Hook(_) | Self::Install(_) => FileRule::User,
-            Self::Bind(_) | Self::Uninstall(_) | Self::ReadPdf | Self::Openapi => FileRule::NoFile,
+            Self::Bind(_) | Self::Uninstall(_) | Self::ReadDocument | Self::Openapi => FileRule::NoFile,
             Self::Completions { .. } | Self::Man { .. } => FileRule::NoFile,
         }
     }
@@ -503,7 +503,7 @@ impl CliCommand {
         match self {
             Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
             Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
-            Self::ReadPdf | Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
+            Self::ReadDocument | Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
             Self::Hook(_) | Self::Uninstall(_) | Self::Bind(_) => DataUse::Unchecked,
             Self::Migrate(MigrateCommand::ToDirectory) => DataUse::Unchecked,
             Self::Migrate(MigrateCommand::ToCluster) => DataUse::Existing,

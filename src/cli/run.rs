@@ -24,7 +24,7 @@ use crate::accounts::NewKey;
 use crate::accounts::parse_account;
 use crate::config::{Config, Origin, ResolvedValue, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
-use crate::documents::pdf::reader;
+use crate::documents::reader;
 use crate::error::with_causes;
 use crate::namespace::names::parse_name;
 use crate::{allocator, telemetry};
@@ -50,10 +50,10 @@ pub fn main() -> ExitCode {
     if let CliCommand::Hook(options) = arguments.command {
         return hook::hook(options, HookSettings { command_line: settings, file: arguments.common.config });
     }
-    if let CliCommand::ReadPdf = arguments.command {
-        return read_pdf();
-    }
-    let ended = catch_unwind(AssertUnwindSafe(|| run(arguments)));
+    let ended = catch_unwind(AssertUnwindSafe(|| match arguments.command {
+        CliCommand::ReadDocument => reader::run(),
+        _ => run(arguments),
+    }));
     let error = match &ended {
         Ok(Err(error)) => Some(error),
         _ => None,
@@ -68,17 +68,6 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(panic) => resume_unwind(panic),
-    }
-}
-
-/// Reads a PDF in a process of its own. The status tells the caller what is wrong with the file.
-fn read_pdf() -> ExitCode {
-    match reader::run() {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            eprintln!("cuebase: {}", with_causes(&error));
-            ExitCode::FAILURE
-        }
     }
 }
 
@@ -170,7 +159,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Config => print_config(&config),
         CliCommand::Health { .. } => health::health(&config),
         // `main` runs these, without settings and without a log.
-        CliCommand::Hook(_) | CliCommand::ReadPdf => Ok(()),
+        CliCommand::Hook(_) | CliCommand::ReadDocument => Ok(()),
         CliCommand::Install(options) => install::install(&config, options),
         CliCommand::Uninstall(target) => install::uninstall(&target),
         CliCommand::Bind(options) => bind::bind(&options),

@@ -2,12 +2,11 @@
 //!
 //! Format: ECMA-376, Office Open XML. `word/document.xml` has the text, `word/styles.xml` the names of the styles. The
 //! names of the built-in headings, `heading 1` to `heading 9`, are the same in every language of Word. Comments,
-//! footnotes and deleted text are left out.
+//! footnotes and deleted text are left out. A part is read while it is unpacked, so it is never in memory as a whole.
 
 use std::collections::HashMap;
-use std::io::{Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
-use cuebase_storage::AccountId;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use zip::ZipArchive;
@@ -15,58 +14,93 @@ use zip::result::ZipError;
 
 use super::blocks::{Block, Place, one_line};
 use super::error::DocumentError;
-use crate::account_slots::AccountSlots;
+use crate::text::steps::Steps;
 
 /// Name of the kind in errors.
 const KIND: &str = "DOCX";
 /// Most bytes of an unpacked part. An archive may claim any size.
 const PART_BYTES_MAX: u64 = 64 << 20;
 
-/// Files that are read at the same time. Two unpacked parts of one take up to 128 MiB, from a body of kilobytes.
-static SLOTS: AccountSlots = AccountSlots::new(2);
-
-/// Returns the blocks of a document of an account. Waits while the account's last one is read.
-pub(super) fn read(bytes: &[u8], account: &AccountId) -> Result<Vec<Block>, DocumentError> {
-    let _slot = SLOTS.wait(account);
+/// Returns the blocks of a document.
+pub(super) fn read(bytes: &[u8], steps: &Steps<'_>) -> Result<Vec<Block>, DocumentError> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| DocumentError::malformed(KIND, error))?;
-    let Some(document) = part(&mut archive, "word/document.xml")? else {
-        return Err(DocumentError::malformed(KIND, "the archive has no word/document.xml"));
-    };
     let levels = match part(&mut archive, "word/styles.xml")? {
-        Some(styles) => heading_levels(&styles)?,
+        Some(styles) => heading_levels(styles, steps)?,
         None => HashMap::new(),
     };
-    read_document(&document, &levels)
+    match part(&mut archive, "word/document.xml")? {
+        Some(document) => read_document(document, &levels, steps),
+        None => Err(DocumentError::malformed(KIND, "the archive has no word/document.xml")),
+    }
 }
 
-/// Returns a part of the archive as text. `None` if it has none of that name.
-fn part(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Option<String>, DocumentError> {
-    let file = match archive.by_name(name) {
-        Ok(file) => file,
-        Err(ZipError::FileNotFound) => return Ok(None),
-        Err(error) => return Err(DocumentError::malformed(KIND, error)),
-    };
-    let mut bytes = Vec::new();
-    if let Err(error) = file.take(PART_BYTES_MAX + 1).read_to_end(&mut bytes) {
-        return Err(DocumentError::malformed(KIND, format!("{name}: {error}")));
+/// A part of an archive while it is unpacked. Reading beyond its limit fails with [`ErrorKind::FileTooLarge`].
+struct LimitedPart<R> {
+    part: R,
+    /// Bytes that may still be read.
+    left: u64,
+}
+
+impl<R: Read> Read for LimitedPart<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.part.read(buffer)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => return Err(ErrorKind::FileTooLarge.into()),
+        }
+        Ok(read)
     }
-    // Before the text is decoded: the end may be within a character.
-    if bytes.len() as u64 > PART_BYTES_MAX {
-        return Err(DocumentError::TooMuchText);
+}
+
+/// Opens a part of the archive. `None` if it has none of that name.
+fn part<'a>(
+    archive: &'a mut ZipArchive<Cursor<&[u8]>>,
+    name: &str,
+) -> Result<Option<Box<dyn BufRead + 'a>>, DocumentError> {
+    match archive.by_name(name) {
+        Ok(part) => Ok(Some(Box::new(BufReader::new(LimitedPart { part, left: PART_BYTES_MAX })))),
+        Err(ZipError::FileNotFound) => Ok(None),
+        Err(error) => Err(DocumentError::malformed(KIND, error)),
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) => Err(DocumentError::malformed(KIND, format!("{name}: {error}"))),
+}
+
+/// Reads the markup of a part.
+struct Markup<'a> {
+    reader: Reader<Box<dyn BufRead + 'a>>,
+    /// The bytes of the last event.
+    buffer: Vec<u8>,
+    steps: &'a Steps<'a>,
+}
+
+impl<'a> Markup<'a> {
+    fn new(part: Box<dyn BufRead + 'a>, steps: &'a Steps<'a>) -> Self {
+        Self { reader: Reader::from_reader(part), buffer: Vec::new(), steps }
+    }
+
+    /// Reads the next event. The document is at its end with [`Event::Eof`].
+    fn next_event(&mut self) -> Result<Event<'_>, DocumentError> {
+        self.buffer.clear();
+        let start = self.reader.buffer_position();
+        let event = match self.reader.read_event_into(&mut self.buffer) {
+            Ok(event) => event,
+            Err(quick_xml::Error::Io(error)) if error.kind() == ErrorKind::FileTooLarge => {
+                return Err(DocumentError::TooMuchText);
+            }
+            Err(error) => return Err(DocumentError::malformed(KIND, error)),
+        };
+        let bytes = self.reader.buffer_position().saturating_sub(start);
+        self.steps.take(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        Ok(event)
     }
 }
 
 /// Returns the level of each style that is a heading, by the id of the style.
-fn heading_levels(styles: &str) -> Result<HashMap<String, u8>, DocumentError> {
+fn heading_levels(styles: Box<dyn BufRead + '_>, steps: &Steps<'_>) -> Result<HashMap<String, u8>, DocumentError> {
     let mut levels = HashMap::new();
     let mut style = None;
-    let mut reader = Reader::from_str(styles);
+    let mut markup = Markup::new(styles, steps);
     loop {
-        match reader.read_event().map_err(|error| DocumentError::malformed(KIND, error))? {
+        match markup.next_event()? {
             Event::Start(tag) if tag.local_name().as_ref() == "style" => style = attribute(&tag, "w:styleId"),
             Event::Empty(tag) | Event::Start(tag) if tag.local_name().as_ref() == "name" => {
                 if let (Some(id), Some(name)) = (&style, attribute(&tag, "w:val"))
@@ -115,11 +149,15 @@ struct Body {
     lines: Vec<String>,
 }
 
-fn read_document(document: &str, levels: &HashMap<String, u8>) -> Result<Vec<Block>, DocumentError> {
+fn read_document(
+    document: Box<dyn BufRead + '_>,
+    levels: &HashMap<String, u8>,
+    steps: &Steps<'_>,
+) -> Result<Vec<Block>, DocumentError> {
     let mut body = Body::default();
-    let mut reader = Reader::from_str(document);
+    let mut markup = Markup::new(document, steps);
     loop {
-        match reader.read_event().map_err(|error| DocumentError::malformed(KIND, error))? {
+        match markup.next_event()? {
             Event::Start(tag) => body.start(&tag, levels),
             Event::Empty(tag) => {
                 body.start(&tag, levels);
@@ -281,13 +319,13 @@ mod tests {
             text("- Oars"),
             text("Day | Tide\nMon | 6:10 18:30"),
         ];
-        assert_eq!(read(&bytes, &AccountId::default()).expect("reads"), expected);
+        assert_eq!(read(&bytes, &Steps::unlimited()).expect("reads"), expected);
     }
 
     #[test]
     fn other_archives_and_broken_markup_are_refused() {
         for bytes in [b"no archive".to_vec(), archive(&[("a.txt", "x")]), document("<w:p></w:r>")] {
-            let error = read(&bytes, &AccountId::default()).expect_err("refused");
+            let error = read(&bytes, &Steps::unlimited()).expect_err("refused");
             assert!(error.to_string().contains("DOCX"), "{error}");
         }
     }
@@ -295,12 +333,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_markup_is_read_or_refused(body in "(<w:p>|</w:p>|<w:tbl>|</w:tbl>|<w:tr>|</w:tr>|<w:t>|</w:t>|<w:tc>|</w:tc>|&amp;|&#0;|&x;|\\PC){0,60}") {
-            let _ = read(&document(&body), &AccountId::default());
+            let _ = read(&document(&body), &Steps::unlimited());
         }
 
         #[test]
         fn any_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(read(&bytes, &AccountId::default()).is_err());
+            prop_assert!(read(&bytes, &Steps::unlimited()).is_err());
         }
     }
 }

@@ -1,9 +1,14 @@
 //! Why a file cannot become a document.
 
-use super::limits::{PASSAGES_MAX, TEXT_BYTES_MAX};
+use std::borrow::Cow;
 
-/// Why a file cannot become a document.
-#[derive(Debug, thiserror::Error)]
+use serde::{Deserialize, Serialize};
+
+use super::limits::{PASSAGES_MAX, SECONDS_MAX, TEXT_BYTES_MAX};
+use crate::text::steps::Interrupted;
+
+/// Why a file cannot become a document. The process that reads the file returns it as JSON.
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum DocumentError {
     /// Neither media type nor name says what the file is.
     #[error(
@@ -15,7 +20,7 @@ pub enum DocumentError {
     #[error("the file cannot be read as {kind}: {reason}")]
     Malformed {
         /// Name of the kind.
-        kind: &'static str,
+        kind: Cow<'static, str>,
         /// What is wrong.
         reason: String,
     },
@@ -34,25 +39,41 @@ pub enum DocumentError {
     /// The file has more text than a document can have.
     #[error("the file has more than {TEXT_BYTES_MAX} bytes of text or {PASSAGES_MAX} passages: send it in parts")]
     TooMuchText,
-    /// The process that reads PDF files could not do it within its limits.
-    #[error("the PDF could not be read within {seconds} seconds and {mebibytes} MiB: send it in parts")]
-    TooExpensive {
-        /// Processor time of the process.
-        seconds: u64,
-        /// Memory of the process.
-        mebibytes: u64,
+    /// The process that reads the file needed more time than it may.
+    #[error("the file could not be read within {seconds} seconds: send it in parts")]
+    TooSlow {
+        /// Time of the process.
+        seconds: u32,
     },
-    /// All readers of PDF files are in use.
-    #[error("other PDF files are being read: try again in a moment")]
+    /// The process that reads the file needed more memory than it may for a file of this size.
+    #[error("reading the file takes more than {mebibytes} MiB, the limit for its size: send it in parts")]
+    TooMuchMemory {
+        /// Memory of the process.
+        mebibytes: usize,
+    },
+    /// All processes that read files are in use, or that of the account.
+    #[error("other files are being read: try again in a moment")]
     Busy,
-    /// The process that reads PDF files could not be started.
-    #[error("the process that reads PDF files cannot be started: {0}")]
-    NoReader(std::io::Error),
+    /// The process that reads the file was ended, because the server stops.
+    #[error("the server stops: send the file again in a moment")]
+    Stopped,
+    /// The process that reads the file could not be started.
+    #[error("the process that reads files cannot be started: {0}")]
+    NoReader(String),
 }
 
 impl DocumentError {
     /// Makes an error for bytes that are not a file of a kind.
     pub(super) fn malformed(kind: &'static str, reason: impl std::fmt::Display) -> Self {
-        Self::Malformed { kind, reason: reason.to_string() }
+        Self::Malformed { kind: Cow::Borrowed(kind), reason: reason.to_string() }
+    }
+}
+
+impl From<Interrupted> for DocumentError {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::TimedOut => Self::TooSlow { seconds: SECONDS_MAX },
+            Interrupted::Stopped => Self::Stopped,
+        }
     }
 }

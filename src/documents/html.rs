@@ -1,7 +1,7 @@
 //! HTML: headings, paragraphs, lists, tables and preformatted text, without scripts, styles and navigation.
 //!
 //! The tokenizer follows the HTML standard. No tree is built: a start or end of a block element ends the text before it,
-//! so tags that are not closed cost nothing but a line break.
+//! so tags that are not closed cost nothing but a line break. No text is examined again at a later tag.
 
 use html5gum::emitters::default::{StartTag, Token};
 use html5gum::{DefaultEmitter, Tokenizer};
@@ -9,6 +9,7 @@ use html5gum::{DefaultEmitter, Tokenizer};
 use super::blocks::{Block, BlockKind, Place, one_line};
 use super::error::DocumentError;
 use super::text_encoding::decode;
+use crate::text::steps::Steps;
 
 /// Elements whose content is not shown, or repeats on every page of a site.
 const SKIPPED: [&str; 9] = ["script", "style", "template", "noscript", "svg", "nav", "select", "iframe", "object"];
@@ -20,8 +21,8 @@ const INLINE: [&str; 32] = [
 ];
 
 /// Returns the blocks of a page. Its title becomes the first heading, unless the page has a heading of that level.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Block>, DocumentError> {
-    let text = decode_page(bytes)?;
+pub(super) fn read(bytes: &[u8], steps: &Steps<'_>) -> Result<Vec<Block>, DocumentError> {
+    let text = decode_page(bytes, steps)?;
     let mut page = Page::default();
     let mut emitter = DefaultEmitter::default();
     // The content of scripts and styles is not markup.
@@ -34,13 +35,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Block>, DocumentError> {
             Token::String(text) => page.add(&String::from_utf8_lossy(&text)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
+        steps.take(1 + std::mem::take(&mut page.text.examined))?;
     }
     Ok(page.finish())
 }
 
 /// Decodes a page: in the encoding that a `meta` element near its beginning names, else as any text.
-fn decode_page(bytes: &[u8]) -> Result<String, DocumentError> {
-    match decode(bytes) {
+fn decode_page(bytes: &[u8], steps: &Steps<'_>) -> Result<String, DocumentError> {
+    match decode(bytes, steps) {
         Err(DocumentError::NotUtf8 { offset }) => {
             let Some(encoding) = declared_encoding(bytes) else { return Err(DocumentError::NotUtf8 { offset }) };
             Ok(encoding.decode(bytes).0.into_owned())
@@ -74,13 +76,37 @@ enum Element {
     Paragraph,
 }
 
+/// The text since the last block element.
+#[derive(Default)]
+struct RunningText {
+    text: String,
+    /// Whether the text has more than white space. A row may ask at each of millions of cells.
+    has_words: bool,
+    /// Bytes examined since they were last counted.
+    examined: usize,
+}
+
+impl RunningText {
+    fn push(&mut self, text: &str) {
+        self.examined += text.len();
+        self.has_words = self.has_words || !text.trim().is_empty();
+        self.text.push_str(text);
+    }
+
+    /// Returns the text and begins the next one.
+    fn take(&mut self) -> String {
+        self.examined += self.text.len();
+        self.has_words = false;
+        std::mem::take(&mut self.text)
+    }
+}
+
 /// The page so far.
 #[derive(Default)]
 struct Page {
     blocks: Vec<Block>,
     title: String,
-    /// The text since the last block element.
-    text: String,
+    text: RunningText,
     element: Element,
     /// Whether a row of a table is open. Elements in its cells do not end it.
     is_row: bool,
@@ -110,22 +136,22 @@ impl Page {
             return;
         }
         match &*name {
-            "br" => self.text.push('\n'),
+            "br" => self.text.push("\n"),
             "img" => {
                 if let Some(alt) = tag.attributes.get(b"alt".as_slice()) {
                     self.add(&format!(" {} ", String::from_utf8_lossy(alt)));
                 }
             }
-            "td" | "th" if !self.text.trim().is_empty() => self.text.push_str(" | "),
+            "td" | "th" if self.text.has_words => self.text.push(" | "),
             "td" | "th" => {}
             name if INLINE.contains(&name) => {}
-            name if self.is_row && !is_table_part(name) => self.text.push(' '),
+            name if self.is_row && !is_table_part(name) => self.text.push(" "),
             name => {
                 self.end_block();
                 self.is_row = name == "tr";
                 self.element = element_of(name);
                 if name == "li" {
-                    self.text.push_str("- ");
+                    self.text.push("- ");
                 }
             }
         }
@@ -145,7 +171,7 @@ impl Page {
             return;
         }
         if self.is_row && !is_table_part(name) {
-            return self.text.push(' ');
+            return self.text.push(" ");
         }
         self.end_block();
         self.is_row = false;
@@ -154,13 +180,13 @@ impl Page {
 
     fn add(&mut self, text: &str) {
         if self.skipped.is_none() {
-            self.text.push_str(text);
+            self.text.push(text);
         }
     }
 
     /// Ends the text of an element. The lines of a list or table stay together.
     fn end_block(&mut self) {
-        let text = std::mem::take(&mut self.text);
+        let text = self.text.take();
         match self.element {
             Element::Title => self.title = one_line(&text),
             Element::Heading(level) => {
@@ -178,7 +204,7 @@ impl Page {
                 if text.is_empty() || text == "-" {
                     // The item's text may be in an element of its own.
                     if text == "-" {
-                        self.text.push_str("- ");
+                        self.text.push("- ");
                     }
                 } else if self.element == Element::Line || text.starts_with("- ") {
                     self.lines.push(text.to_owned());
@@ -259,27 +285,28 @@ mod tests {
             heading(2, "Harbour"),
             text("Oban Pier 2"),
         ];
-        assert_eq!(read(PAGE.as_bytes()).expect("reads"), expected);
+        assert_eq!(read(PAGE.as_bytes(), &Steps::unlimited()).expect("reads"), expected);
     }
 
     #[test]
     fn the_title_is_the_heading_of_a_page_without_one() {
-        let blocks =
-            read(b"<title>The boat &amp; you</title><table><tr><td><p>Mon</p><td>6</tr></table>").expect("reads");
+        let page = b"<title>The boat &amp; you</title><table><tr><td><p>Mon</p><td>6</tr></table>";
+        let blocks = read(page, &Steps::unlimited()).expect("reads");
         assert_eq!(blocks, [Block::heading(1, "The boat & you", Place::Unknown), text("Mon | 6")]);
     }
 
     #[test]
     fn an_old_encoding_is_read_where_the_page_names_it() {
         let page = b"<meta charset=\"iso-8859-1\"><p>caf\xe9</p>";
-        assert_eq!(read(page).expect("reads"), [text("caf\u{e9}")]);
-        assert!(matches!(read(b"<p>caf\xe9</p>"), Err(DocumentError::NotUtf8 { offset: 6 })));
+        let steps = Steps::unlimited();
+        assert_eq!(read(page, &steps).expect("reads"), [text("caf\u{e9}")]);
+        assert!(matches!(read(b"<p>caf\xe9</p>", &steps), Err(DocumentError::NotUtf8 { offset: 6 })));
     }
 
     proptest! {
         #[test]
         fn any_page_is_read(page in "(<|>|/|p|nav|li|pre|td|script|title|h1|&|;|\"|=|\n|\\PC){0,120}") {
-            read(page.as_bytes()).expect("reads");
+            read(page.as_bytes(), &Steps::unlimited()).expect("reads");
         }
     }
 }

@@ -1,5 +1,9 @@
 //! What a file is, by its media type and the ending of its name.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use super::error::DocumentError;
 
 /// Endings of source code, with the name that a code block has for the language.
@@ -70,7 +74,7 @@ const LANGUAGES: [(&str, &str); 62] = [
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 /// What a file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DocumentKind {
     /// Portable Document Format.
     Pdf,
@@ -85,7 +89,7 @@ pub enum DocumentKind {
     /// A file of a program.
     SourceCode {
         /// Name of the language as a code block has it.
-        language: &'static str,
+        language: Cow<'static, str>,
     },
 }
 
@@ -131,10 +135,22 @@ impl DocumentKind {
         }
         for (known, language) in LANGUAGES {
             if known == ending {
-                return Some(Self::SourceCode { language });
+                return Some(Self::SourceCode { language: Cow::Borrowed(language) });
             }
         }
         None
+    }
+
+    /// Returns the name of the kind in errors.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Pdf => "PDF",
+            Self::Docx => "DOCX",
+            Self::Html => "HTML",
+            Self::Markdown => "Markdown",
+            Self::PlainText => "plain text",
+            Self::SourceCode { .. } => "source code",
+        }
     }
 }
 
@@ -145,7 +161,7 @@ mod tests {
     #[test]
     fn the_media_type_decides_unless_it_is_unspecific() {
         let kind = |media_type: &str, name: &str| DocumentKind::of(media_type, Some(name)).expect(name);
-        let rust = DocumentKind::SourceCode { language: "rust" };
+        let rust = DocumentKind::SourceCode { language: "rust".into() };
         for (media_type, name, expected) in [
             ("application/pdf", "a.txt", DocumentKind::Pdf),
             ("TEXT/HTML; charset=utf-8", "a", DocumentKind::Html),

@@ -4,10 +4,12 @@ use cuebase_storage::memory_file::MemoryFile;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::blocks::{Block, Place};
+use super::error::DocumentError;
 use super::plain_text::line_number;
+use crate::text::steps::Steps;
 
 /// Returns the blocks of a markdown text. Front matter is left out.
-pub(super) fn read(text: &str) -> Vec<Block> {
+pub(super) fn read(text: &str, steps: &Steps<'_>) -> Result<Vec<Block>, DocumentError> {
     let body = match MemoryFile::parse_untyped(text.as_bytes()) {
         Ok((_, body)) => body,
         Err(_) => text.to_owned(),
@@ -19,6 +21,7 @@ pub(super) fn read(text: &str) -> Vec<Block> {
     let mut heading: Option<(u8, String)> = None;
     let mut depth = 0usize;
     for (event, range) in Parser::new_ext(&body, Options::ENABLE_TABLES).into_offset_iter() {
+        steps.take(1)?;
         match event {
             Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
                 heading = Some((level as u8, String::new()));
@@ -32,6 +35,7 @@ pub(super) fn read(text: &str) -> Vec<Block> {
             }
             Event::Start(_) => {
                 if depth == 0 {
+                    steps.take(range.len())?;
                     blocks.push(Block::text(&body[range.clone()], lines.place_of(range.start)));
                 }
                 depth += 1;
@@ -39,6 +43,7 @@ pub(super) fn read(text: &str) -> Vec<Block> {
             Event::End(_) => depth = depth.saturating_sub(1),
             Event::Text(text) | Event::Code(text) => {
                 if let Some((_, heading)) = &mut heading {
+                    steps.take(text.len())?;
                     heading.push_str(&text);
                 }
             }
@@ -51,7 +56,7 @@ pub(super) fn read(text: &str) -> Vec<Block> {
         }
     }
     blocks.retain(|block| !block.is_blank());
-    blocks
+    Ok(blocks)
 }
 
 /// Finds the lines of ascending offsets.
@@ -80,7 +85,7 @@ mod tests {
     #[test]
     fn blocks_keep_their_source_and_line() {
         let text = "---\ntitle: x\n---\n\n# The *boat*\n\nLock it.\nAlways.\n\n- a\n  - b\n\n## `Keys`\n\n```sh\n# no heading\n```\n";
-        let blocks = read(text);
+        let blocks = read(text, &Steps::unlimited()).expect("reads");
         let expected = [
             Block::heading(1, "The boat", Place::Line(5)),
             Block::text("Lock it.\nAlways.", Place::Line(7)),
@@ -95,7 +100,7 @@ mod tests {
         #[test]
         fn any_text_is_read(text in "([#>|`*\\[\\]\n -]|\\PC){0,80}") {
             let lines = text.lines().count().max(1);
-            for block in read(&text) {
+            for block in read(&text, &Steps::unlimited()).expect("reads") {
                 let Place::Line(line) = block.place else { panic!("without a line: {block:?}") };
                 prop_assert!(line as usize <= lines, "{block:?}");
             }

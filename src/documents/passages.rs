@@ -3,6 +3,8 @@
 use cuebase_storage::records::PassageDraft;
 
 use super::blocks::{Block, BlockKind, Place};
+use super::error::DocumentError;
+use crate::text::steps::Steps;
 
 /// Length of a passage in characters. One paragraph more would make it longer.
 const PASSAGE_CHARS: usize = 1200;
@@ -11,11 +13,14 @@ const PART_SHARE: usize = 2;
 /// Most headings of a passage. The outermost are kept.
 const TITLES_MAX: usize = 6;
 const FENCE: &str = "```";
+/// Longest line that begins a code block, in bytes. Each part of a divided block repeats it.
+const FENCE_BYTES_MAX: usize = 100;
 
 /// Makes passages of blocks.
-pub(super) fn of_blocks(blocks: Vec<Block>) -> Vec<PassageDraft> {
+pub(super) fn of_blocks(blocks: Vec<Block>, steps: &Steps<'_>) -> Result<Vec<PassageDraft>, DocumentError> {
     let mut passages = Passages::default();
     for block in blocks {
+        steps.take(1 + block.text.len())?;
         if block.is_blank() {
             continue;
         }
@@ -23,12 +28,13 @@ pub(super) fn of_blocks(blocks: Vec<Block>) -> Vec<PassageDraft> {
             BlockKind::Heading(level) => passages.begin_section(level, block),
             BlockKind::Text => {
                 for part in parts(&block.text) {
+                    steps.take(part.len())?;
                     passages.add(&part, block.place);
                 }
             }
         }
     }
-    passages.finish()
+    Ok(passages.finish())
 }
 
 /// The passages so far, and the one that is being filled.
@@ -117,6 +123,7 @@ fn parts(text: &str) -> Vec<String> {
     }
     if let Some((fence, rest)) = text.split_once('\n')
         && fence.starts_with(FENCE)
+        && fence.len() <= FENCE_BYTES_MAX
     {
         let code = rest.strip_suffix(FENCE).unwrap_or(rest);
         let mut fenced = Vec::new();
@@ -174,6 +181,10 @@ mod tests {
         Block::text(text, Place::Line(1))
     }
 
+    fn of_blocks(blocks: Vec<Block>) -> Vec<PassageDraft> {
+        super::of_blocks(blocks, &Steps::unlimited()).expect("nothing interrupts")
+    }
+
     #[test]
     fn text_is_joined_below_its_headings() {
         let blocks = vec![
@@ -215,6 +226,14 @@ mod tests {
         for passage in passages {
             assert!(passage.text.starts_with("```rust\nlet") && passage.text.ends_with(";\n```"), "{}", passage.text);
         }
+    }
+
+    #[test]
+    fn a_long_line_before_code_is_not_repeated_in_every_part() {
+        let code = format!("```{}\n{}```", "x".repeat(10_000), "let x = 1;\n".repeat(3000));
+        let passages = of_blocks(vec![text(&code)]);
+        let chars: usize = passages.iter().map(|passage| passage.text.chars().count()).sum();
+        assert!(chars <= code.len(), "{chars} characters of {}", code.len());
     }
 
     proptest! {

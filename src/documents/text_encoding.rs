@@ -1,27 +1,37 @@
 //! Bytes of a text file as text: UTF-8, or UTF-16 with a byte order mark.
 
 use super::error::DocumentError;
+use crate::text::steps::Steps;
 
 /// Decodes a text. Line ends become `\n`, and control characters other than tabs are left out.
-pub(super) fn decode(bytes: &[u8]) -> Result<String, DocumentError> {
-    let text = match bytes {
-        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes)?,
-        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes)?,
+pub(super) fn decode(bytes: &[u8], steps: &Steps<'_>) -> Result<String, DocumentError> {
+    steps.take(bytes.len())?;
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => Ok(clean(&decode_utf16(rest, u16::from_le_bytes)?)),
+        [0xfe, 0xff, rest @ ..] => Ok(clean(&decode_utf16(rest, u16::from_be_bytes)?)),
         _ => match std::str::from_utf8(bytes) {
-            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
-            Err(error) => return Err(DocumentError::NotUtf8 { offset: error.valid_up_to() }),
+            Ok(text) => Ok(clean(text.strip_prefix('\u{feff}').unwrap_or(text))),
+            Err(error) => Err(DocumentError::NotUtf8 { offset: error.valid_up_to() }),
         },
-    };
+    }
+}
+
+/// Makes the only copy of a text: a file of 32 MiB is in memory once more for each further one.
+fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
+    let mut follows_return = false;
+    for c in text.chars() {
         match c {
             '\r' => clean.push('\n'),
+            // The carriage return before it has ended the line.
+            '\n' if follows_return => {}
             '\n' | '\t' => clean.push(c),
             c if c.is_control() => {}
             c => clean.push(c),
         }
+        follows_return = c == '\r';
     }
-    Ok(clean)
+    clean
 }
 
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DocumentError> {
@@ -47,13 +57,14 @@ mod tests {
 
     #[test]
     fn utf_8_and_marked_utf_16_are_decoded() {
+        let steps = Steps::unlimited();
         for bytes in
             ["a\r\nä\u{7}".as_bytes(), "\u{feff}a\rä".as_bytes(), b"\xff\xfea\0\n\0\xe4\0", b"\xfe\xff\0a\0\n\0\xe4"]
         {
-            assert_eq!(decode(bytes).expect("decodes"), "a\nä", "{bytes:?}");
+            assert_eq!(decode(bytes, &steps).expect("decodes"), "a\nä", "{bytes:?}");
         }
-        assert!(matches!(decode(b"ab\xe4c"), Err(DocumentError::NotUtf8 { offset: 2 })));
-        assert!(decode(b"\xff\xfea").is_err());
-        assert!(decode(b"\xff\xfe\x00\xd8").is_err());
+        assert!(matches!(decode(b"ab\xe4c", &steps), Err(DocumentError::NotUtf8 { offset: 2 })));
+        assert!(decode(b"\xff\xfea", &steps).is_err());
+        assert!(decode(b"\xff\xfe\x00\xd8", &steps).is_err());
     }
 }

@@ -1,8 +1,9 @@
 //! Reading request bodies, and the memory that requests and answers take together.
 //!
 //! The budget limits memory, not bytes on the wire. A JSON body counts with the memory that it takes after parsing,
-//! which for `[{"a":0},{"a":0}, …` is eighty times its length. Answers count until they are written
-//! ([`super::response_body`]). Bodies of senders without a credential have a separate budget.
+//! which for `[{"a":0},{"a":0}, …` is eighty times its length. A document counts with the memory of the process that
+//! reads it. Answers count until they are written ([`super::response_body`]). Bodies of senders without a credential have
+//! a separate budget.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,9 +114,11 @@ impl MemoryBudget {
         kind: BodyKind,
     ) -> Result<ReceivedBody, Reply> {
         let limit = self.limit(kind);
-        if body.size_hint().lower() > limit as u64 {
+        let declared = body.size_hint().lower();
+        if declared > limit as u64 {
             return Err(refuse(&error::too_large(limit)));
         }
+        self.check_reader(kind, usize::try_from(declared).unwrap_or(usize::MAX))?;
         let mut received = BytesMut::new();
         let mut memory: Option<HeldSlots> = None;
         let mut cost = JsonCost::default();
@@ -133,14 +136,29 @@ impl MemoryBudget {
             self.resize(&mut memory, sender, Self::units_of(length + cost.bytes))?;
             received.extend_from_slice(data);
         }
+        // Only now, so that a body on its way does not hold the memory of a process that does not run.
+        let reader = self.check_reader(kind, received.len())?;
+        if reader > 0 {
+            self.resize(&mut memory, sender, Self::units_of(received.len() + reader))?;
+        }
         Ok(ReceivedBody { bytes: received.freeze(), _memory: memory })
+    }
+
+    /// Returns the memory of the process that reads a body. Refuses a body for which one sender can never have enough.
+    fn check_reader(&self, kind: BodyKind, body_bytes: usize) -> Result<usize, Reply> {
+        let reader = kind.reader_bytes(body_bytes);
+        let needed = body_bytes.saturating_add(reader);
+        if reader > 0 && Self::units_of(needed) > self.units.common() {
+            return Err(refuse(&error::too_large_to_read(body_bytes, needed, self.bytes())));
+        }
+        Ok(reader)
     }
 
     /// Returns how many bytes one body may have.
     fn limit(&self, kind: BodyKind) -> usize {
         let limit = match kind {
             BodyKind::Pack => PACK_BYTES_MAX,
-            BodyKind::Media => MEDIA_BYTES_MAX,
+            BodyKind::Media | BodyKind::Document => MEDIA_BYTES_MAX,
             BodyKind::Json | BodyKind::Nothing => BODY_BYTES_MAX,
             BodyKind::Signed => OPEN_BODY_BYTES_MAX,
         };

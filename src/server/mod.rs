@@ -157,6 +157,8 @@ impl Server {
         listeners.stop();
         // Requests that wait for their write are answered now.
         app.intake.end_waits();
+        // A file may take seconds to read. Its upload is refused now, and can be repeated.
+        app.intake.document_readers().stop();
         finish(left, listeners, nodes, Arc::clone(&app)).await?;
         if let Err(error) = app.billing.flush_meters() {
             tracing::error!(%error, "the last counts of used units could not be written");

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::intake::{Intake, NewWrite};
 use super::reads::Reads;
 use super::retrieval::DocumentPlaceView;
+use crate::documents::readers::DocumentReaders;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::files::Details;
@@ -69,6 +70,11 @@ struct Summary {
 }
 
 impl Intake {
+    /// Returns the processes that read files.
+    pub fn document_readers(&self) -> &DocumentReaders {
+        &self.document_readers
+    }
+
     /// Accepts a document. It is durable in the queue when this returns, and replaces the one with the same id.
     pub fn accept_document(
         &self,

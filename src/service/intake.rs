@@ -15,6 +15,7 @@ use super::shared_parts::SharedParts;
 use crate::billing::Billing;
 use crate::billing::meters::Permit;
 use crate::clock::Clock;
+use crate::documents::readers::DocumentReaders;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::Conversation;
@@ -77,6 +78,8 @@ pub struct Intake {
     pub(super) running: Arc<RunningTime>,
     /// The source of the time of acceptance.
     pub(super) clock: Clock,
+    /// The processes that read uploaded and imported files.
+    pub(super) document_readers: DocumentReaders,
 }
 
 impl Intake {
@@ -91,6 +94,7 @@ impl Intake {
             billing: Arc::clone(&shared.billing),
             running: Arc::clone(&shared.running),
             clock: shared.clock.clone(),
+            document_readers: DocumentReaders::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use cuebase::documents::error::DocumentError;
 use cuebase::documents::kind::DocumentKind;
 use cuebase::documents::read;
-use cuebase_storage::AccountId;
+use cuebase::text::steps::Steps;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use zip::ZipWriter;
@@ -17,6 +17,7 @@ use crate::support::{Answer, Api};
 const TEXT_BYTES_MAX: usize = 8 << 20;
 /// Most passages of a document.
 const PASSAGES_MAX: usize = 10_000;
+const MIB: usize = 1 << 20;
 /// Most bytes of an unpacked part of a DOCX.
 const PART_BYTES_MAX: usize = 64 << 20;
 
@@ -196,7 +197,7 @@ fn documents_are_listed_in_pages() {
 fn a_document_has_at_most_8_mib_of_text() {
     let api = Api::open();
     let mut text = "x".repeat(TEXT_BYTES_MAX);
-    assert!(read(&DocumentKind::PlainText, "a.txt", text.as_bytes(), &AccountId::default()).is_ok());
+    assert!(read(&DocumentKind::PlainText, "a.txt", text.as_bytes(), &Steps::unlimited()).is_ok());
     text.push('x');
     let request = format!("POST /v1/documents?filename=a.txt\ncontent-type: text/plain\n{text}");
     api.assert_refused(&request, 413, "payload_too_large");
@@ -210,7 +211,7 @@ fn a_document_has_at_most_10_000_passages() {
     for number in 0..PASSAGES_MAX {
         text.push_str(&format!("# Berth {number}\n\nIt is free.\n\n"));
     }
-    let passages = read(&DocumentKind::Markdown, "a.md", text.as_bytes(), &AccountId::default()).expect("reads");
+    let passages = read(&DocumentKind::Markdown, "a.md", text.as_bytes(), &Steps::unlimited()).expect("reads");
     assert_eq!(passages.len(), PASSAGES_MAX);
     text.push_str("# One more berth\n\nIt is free.\n");
     let request = format!("POST /v1/documents?filename=a.md\ncontent-type: text/markdown\n{text}");
@@ -226,6 +227,17 @@ fn a_docx_that_unpacks_to_too_much_is_refused() {
     writer.write_all(&vec![b' '; PART_BYTES_MAX + 1]).expect("writes a part");
     let bytes = writer.finish().expect("ends the archive").into_inner();
     assert!(bytes.len() < PART_BYTES_MAX / 100, "{} bytes", bytes.len());
-    let refused = read(&DocumentKind::Docx, "a.docx", &bytes, &AccountId::default());
+    let refused = read(&DocumentKind::Docx, "a.docx", &bytes, &Steps::unlimited());
     assert!(matches!(refused, Err(DocumentError::TooMuchText)), "{refused:?}");
+}
+
+#[test]
+fn a_document_takes_part_of_the_memory_for_bodies() {
+    let api = Api::open_with("[server]\nbody_memory_mib = 24\n");
+    // 1 MiB, and 24 MiB of the process that reads it.
+    let refused = upload(&api, "filename=a.md", "text/markdown", &"Tide. ".repeat(MIB / 6));
+    assert_eq!(refused.refusal(), (413, "payload_too_large".to_owned()));
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(message.contains("25 MiB") && message.contains("server.body_memory_mib"), "{message}");
+    assert_eq!(upload(&api, "filename=a.md", "text/markdown", "The ferry leaves at nine.").status, 202);
 }

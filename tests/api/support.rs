@@ -130,6 +130,8 @@ impl Api {
         template.copy_to(&config.data);
         let clock = Clock::manual(START.parse::<Timestamp>().expect("a time"));
         let app = App::open_with_clock(&config, &clock).expect("opens");
+        // This program is a test, which reads no files.
+        app.intake.document_readers().use_program(env!("CARGO_BIN_EXE_cuebase").into());
         app.jobs.start().expect("the jobs start");
         let in_process = InProcess::new(Arc::clone(&app), config).expect("the API opens");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -2,7 +2,8 @@
 
 use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 
-use super::protocol::PdfLine;
+use crate::documents::error::DocumentError;
+use crate::text::steps::{Interrupted, Steps};
 
 /// Most bytes of text. A file that has more ends the reading.
 const TEXT_BYTES_MAX: usize = 16 << 20;
@@ -13,10 +14,24 @@ const LINE_STEP: f64 = 1.5;
 /// A larger gap between characters, in sizes of the letters, is a space.
 const SPACE: f64 = 0.1;
 
+/// A line of text on a page. Lengths are in points, 1/72 inch; the origin is the lower left corner of the page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PdfLine {
+    /// The page, from 1.
+    pub(super) page: u32,
+    /// Left end of the line.
+    pub(super) x: f64,
+    /// Baseline of the line.
+    pub(super) y: f64,
+    /// Size of the letters.
+    pub(super) size: f64,
+    /// The text.
+    pub(super) text: String,
+}
+
 /// Collects the lines of a document.
-#[derive(Default)]
-pub(super) struct LineCollector {
-    pub(super) lines: Vec<PdfLine>,
+pub(super) struct LineCollector<'a> {
+    lines: Vec<PdfLine>,
     line: PdfLine,
     page: u32,
     /// Right end of the last character.
@@ -24,12 +39,37 @@ pub(super) struct LineCollector {
     /// Whether the next character begins a string of the page's instructions. Only there is a gap a space.
     begins_string: bool,
     bytes: usize,
+    steps: &'a Steps<'a>,
+    /// Why the steps ended the reading.
+    interrupted: Option<Interrupted>,
 }
 
-impl LineCollector {
-    /// Returns whether the reading ended because the file has more text than is collected.
-    pub(super) fn has_too_much_text(&self) -> bool {
-        self.bytes > TEXT_BYTES_MAX
+impl<'a> LineCollector<'a> {
+    pub(super) fn new(steps: &'a Steps<'a>) -> Self {
+        Self {
+            lines: Vec::new(),
+            line: PdfLine::default(),
+            page: 0,
+            end: 0.0,
+            begins_string: false,
+            bytes: 0,
+            steps,
+            interrupted: None,
+        }
+    }
+
+    /// Returns the lines of a document, or why it was not read to its end.
+    pub(super) fn finish(self, read: Result<(), OutputError>) -> Result<Vec<PdfLine>, DocumentError> {
+        if let Some(interrupted) = self.interrupted {
+            return Err(interrupted.into());
+        }
+        if self.bytes > TEXT_BYTES_MAX {
+            return Err(DocumentError::TooMuchText);
+        }
+        match read {
+            Ok(()) => Ok(self.lines),
+            Err(error) => Err(DocumentError::malformed(super::KIND, error)),
+        }
     }
 
     /// Ends the line that is being read.
@@ -41,7 +81,7 @@ impl LineCollector {
     }
 }
 
-impl OutputDev for LineCollector {
+impl OutputDev for LineCollector<'_> {
     fn begin_page(&mut self, page: u32, _: &MediaBox, _: Option<(f64, f64, f64, f64)>) -> Result<(), OutputError> {
         self.end_line_of_text();
         self.page = page;
@@ -77,7 +117,8 @@ impl OutputDev for LineCollector {
         self.line.text.push_str(text);
         self.line.size = self.line.size.max(size);
         self.bytes += text.len();
-        if self.has_too_much_text() {
+        self.interrupted = self.steps.take(1 + text.len()).err();
+        if self.bytes > TEXT_BYTES_MAX || self.interrupted.is_some() {
             return Err(OutputError::FormatError(std::fmt::Error));
         }
         self.begins_string = false;

@@ -4,10 +4,12 @@
 //! letters is a heading. A paragraph ends at a gap, at an indented line after the end of a sentence, and where the size
 //! changes. Lines that repeat at the top or bottom of pages are left out, and so are the lines of a table of contents.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::protocol::PdfLine;
+use super::characters::PdfLine;
 use crate::documents::blocks::{Block, Place};
+use crate::documents::error::DocumentError;
+use crate::text::steps::Steps;
 
 /// Letters that are larger than those of the text by this factor are those of a heading.
 const HEADING_SIZE: f64 = 1.12;
@@ -29,15 +31,16 @@ const LEADERS: [&str; 2] = [". . . .", "....."];
 const SIZE_STEPS: f64 = 2.0;
 
 /// Returns the headings and paragraphs of a document.
-pub(super) fn blocks(lines: &[PdfLine]) -> Vec<Block> {
+pub(super) fn blocks(lines: &[PdfLine], steps: &Steps<'_>) -> Result<Vec<Block>, DocumentError> {
     let text_size = text_size(lines);
     let lines = without_running_titles(lines, text_size);
-    let levels = heading_levels(&lines, text_size);
+    let levels = heading_levels(&lines, text_size, steps)?;
     let mut blocks: Vec<Block> = Vec::new();
     let mut paragraph = Paragraph::default();
     let mut heading: Option<(u8, String, &PdfLine)> = None;
     let mut last: Option<&PdfLine> = None;
     for line in lines {
+        steps.take(1 + line.text.len())?;
         match (level_of(line, text_size, &levels), &mut heading) {
             // A heading of several lines.
             (Some(level), Some((above, text, first))) if *above == level && first.page == line.page => {
@@ -61,7 +64,7 @@ pub(super) fn blocks(lines: &[PdfLine]) -> Vec<Block> {
     }
     paragraph.end(&mut blocks);
     end_heading(&mut heading, &mut blocks);
-    blocks
+    Ok(blocks)
 }
 
 fn end_heading(heading: &mut Option<(u8, String, &PdfLine)>, blocks: &mut Vec<Block>) {
@@ -136,15 +139,20 @@ fn text_size(lines: &[PdfLine]) -> f64 {
 }
 
 /// Returns the level of each size of headings: the largest is 1.
-fn heading_levels(lines: &[&PdfLine], text_size: f64) -> HashMap<u32, u8> {
-    let mut sizes: Vec<u32> = Vec::new();
+fn heading_levels(
+    lines: &[&PdfLine],
+    text_size: f64,
+    steps: &Steps<'_>,
+) -> Result<HashMap<u32, u8>, DocumentError> {
+    // A set, because each line of a file may have a size of its own.
+    let mut sizes = BTreeSet::new();
     for line in lines {
-        if is_heading(line, text_size) && !sizes.contains(&rounded(line.size)) {
-            sizes.push(rounded(line.size));
+        steps.take(1)?;
+        if is_heading(line, text_size) {
+            sizes.insert(rounded(line.size));
         }
     }
-    sizes.sort_unstable_by(|a, b| b.cmp(a));
-    sizes.into_iter().zip(1..=u8::MAX).collect()
+    Ok(sizes.into_iter().rev().zip(1..=u8::MAX).collect())
 }
 
 fn level_of(line: &PdfLine, text_size: f64, levels: &HashMap<u32, u8>) -> Option<u8> {
@@ -224,6 +232,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn blocks(lines: &[PdfLine]) -> Vec<Block> {
+        super::blocks(lines, &Steps::unlimited()).expect("nothing interrupts")
+    }
 
     fn line(page: u32, y: f64, size: f64, text: &str) -> PdfLine {
         PdfLine { page, x: 72.0, y, size, text: text.into() }

@@ -1,21 +1,57 @@
 //! PDF: text by page, with headings by the size of their letters.
 //!
-//! [`reader`] runs in a process of its own, which [`process`] starts. It has limits of memory and time, so a hostile file
-//! ends that process and nothing else. It prints the lines of the file, which [`characters`] makes of characters with
-//! positions. [`protocol`] is what both processes know. [`layout`] makes headings and paragraphs of the lines.
+//! [`characters`] makes lines of characters with positions, and [`layout`] makes headings and paragraphs of the lines.
+//! The parser panics on many malformed files.
 
 mod characters;
 mod layout;
-mod process;
-mod protocol;
-pub mod reader;
 
-use cuebase_storage::AccountId;
+use pdf_extract::{Document, Object};
 
+use self::characters::LineCollector;
 use super::blocks::Block;
 use super::error::DocumentError;
+use crate::text::steps::Steps;
 
-/// Returns the blocks of a file of an account.
-pub(super) fn read(bytes: &[u8], account: &AccountId) -> Result<Vec<Block>, DocumentError> {
-    Ok(layout::blocks(&process::lines_of(bytes, account)?))
+/// Name of the kind in errors.
+const KIND: &str = "PDF";
+/// Most levels of the tree of pages: as many as the parser descends.
+const PAGE_LEVELS_MAX: usize = 256;
+
+/// Returns the blocks of a file.
+pub(super) fn read(bytes: &[u8], steps: &Steps<'_>) -> Result<Vec<Block>, DocumentError> {
+    steps.take(bytes.len())?;
+    let mut document = Document::load_mem(bytes).map_err(|error| DocumentError::malformed(KIND, error))?;
+    // Many files are encrypted with an empty password, which forbids printing but not reading.
+    if document.is_encrypted() && document.decrypt("").is_err() {
+        return Err(DocumentError::Encrypted);
+    }
+    check_page_tree(&document, steps)?;
+    let mut collector = LineCollector::new(steps);
+    let read = pdf_extract::output_doc(&document, &mut collector);
+    drop(document);
+    let lines = collector.finish(read)?;
+    layout::blocks(&lines, steps)
+}
+
+/// Refuses a file in which a page has too many pages above it. The parser looks for inherited properties of each page
+/// upwards, and does not return if the pages above form a loop.
+fn check_page_tree(document: &Document, steps: &Steps<'_>) -> Result<(), DocumentError> {
+    for page in document.page_iter() {
+        let mut id = Some(page);
+        let mut levels = 0;
+        while let Some(node) = id {
+            steps.take(1)?;
+            levels += 1;
+            if levels > PAGE_LEVELS_MAX {
+                let reason = format!("a page is below more than {PAGE_LEVELS_MAX} others, or they form a loop");
+                return Err(DocumentError::malformed(KIND, reason));
+            }
+            id = match document.get_dictionary(node).and_then(|node| node.get(b"Parent")) {
+                Ok(Object::Reference(parent)) => Some(*parent),
+                _ => None,
+            };
+        }
+    }
+    Ok(())
 }

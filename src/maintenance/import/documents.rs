@@ -11,7 +11,8 @@ use jiff::Timestamp;
 
 use super::context::{Import, ImportReport};
 use super::listing::list_files;
-use crate::documents::{self, kind::DocumentKind};
+use crate::documents::kind::DocumentKind;
+use crate::documents::readers::DocumentReaders;
 use crate::error::Result;
 use crate::ingest::documents as plans;
 use crate::text::steps::Steps;
@@ -33,7 +34,7 @@ pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     let (mut drafts, mut problems) = (BTreeMap::new(), Vec::new());
     for (done, file) in files.iter().enumerate() {
         import.progress("files", done as u64, files.len() as u64);
-        match read(file, import.account) {
+        match read(file, import.app.intake.document_readers(), import.account) {
             Ok(draft) => {
                 if let Some(same) = drafts.insert(draft.id.clone(), draft) {
                     problems.push(format!("{} and {} would have the same id: rename one", same.name, file.name));
@@ -65,14 +66,14 @@ fn files_of(from: &Path) -> Result<(Vec<DocumentFile>, u64)> {
 }
 
 /// Reads the passages of a file. An error says what is wrong with it.
-fn read(file: &DocumentFile, account: &AccountId) -> Result<DocumentDraft, String> {
+fn read(file: &DocumentFile, readers: &DocumentReaders, account: &AccountId) -> Result<DocumentDraft, String> {
     let Some(id) = plans::id_of_name(&file.name) else { return Err("the name has no letter or digit".into()) };
     let bytes = fs::metadata(&file.file).map_err(|error| error.to_string())?.len();
     if bytes > FILE_BYTES_MAX {
         return Err(format!("has {bytes} bytes, more than {FILE_BYTES_MAX}"));
     }
     let bytes = fs::read(&file.file).map_err(|error| error.to_string())?;
-    let passages = documents::read(&file.kind, &file.name, &bytes, account).map_err(|error| error.to_string())?;
+    let passages = readers.read(&file.kind, &file.name, &bytes, account).map_err(|error| error.to_string())?;
     let (tags, metadata) = (Vec::new(), Metadata::new());
     Ok(DocumentDraft { id, name: file.name.clone(), tags, metadata, occurred: None, passages })
 }
