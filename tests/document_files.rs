@@ -14,7 +14,7 @@ use crate::support::{Server, fresh, run, stdout, wait_for};
 
 /// Random changes to a PDF.
 const DAMAGED_FILES: usize = 60;
-/// Lines of a PDF with more text than its reader collects, which is 16 MiB, and the characters of each.
+/// Pages of a PDF with more text than its reader collects, which is 16 MiB, and the characters of the line of each.
 const LONG_LINES: usize = 17;
 const LONG_LINE_CHARS: usize = 1 << 20;
 /// Sections of a long document. Each becomes a passage.
@@ -143,8 +143,8 @@ fn a_pdf_with_more_text_than_its_reader_collects_is_too_large() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let line = "a".repeat(LONG_LINE_CHARS);
-    let lines = vec![(10, line.as_str()); LONG_LINES];
-    let refused = upload(&server, "filename=long.pdf", pdf(&[lines.as_slice()]));
+    let page: &[Line<'_>] = &[(10, line.as_str())];
+    let refused = upload(&server, "filename=long.pdf", pdf(&[page; LONG_LINES]));
     assert_eq!((refused.status, &refused.body["error"]["code"]), (413, &json!("payload_too_large")), "{refused:?}");
     let message = refused.body["error"]["message"].as_str().expect("a message");
     assert!(message.contains("bytes of text"), "{message}");

@@ -63,7 +63,7 @@ fn reader_of(server: u32) -> Option<u32> {
         let arguments = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
         // After the name in brackets come the state and the parent.
         let parent = stat.rsplit(')').next().and_then(|fields| fields.split_whitespace().nth(1));
-        if parent == Some(&server.to_string()) && arguments.contains("read-document") {
+        if parent == Some(server.to_string().as_str()) && arguments.contains("read-document") {
             return Some(pid);
         }
     }

@@ -52,8 +52,30 @@ fn a_page_of_twice_the_size_takes_twice_the_steps() {
     let blanks = format!("<table><tr>{}", " ".repeat(REPETITIONS));
     let words = format!("<table><tr>{}", "word ".repeat(REPETITIONS));
     let fragments = [
-        "<td>", "<td>a", "<td><p>a", "<tr><td>a", "<li>", "<li>a", "<ul>", "<p>a", "<br>", "<h1>a", "<pre>a", "<title>a",
-        "<nav>", "<script>", "</p>", "<b>a", "<a b=c>", "<img alt=a>", "<!-- -->", "&amp;", "&", "<", " ", "a",
+        "<td>",
+        "<td>a",
+        "<td><p>a",
+        "<tr><td>a",
+        "<li>",
+        "<li>a",
+        "<ul>",
+        "<p>a",
+        "<br>",
+        "<h1>a",
+        "<pre>a",
+        "<title>a",
+        "<nav>",
+        "<script>",
+        "</p>",
+        "<b>a",
+        "<a b=c>",
+        "<img alt=a>",
+        "<!-- -->",
+        "&amp;",
+        "&",
+        "<",
+        " ",
+        "a",
     ];
     let mut texts = vec![(blanks.as_str(), "<td>"), (words.as_str(), "<td>")];
     texts.extend(fragments.map(|fragment| ("", fragment)));
@@ -63,8 +85,8 @@ fn a_page_of_twice_the_size_takes_twice_the_steps() {
 #[test]
 fn markdown_of_twice_the_size_takes_twice_the_steps() {
     let fragments = [
-        "a ", "# a\n", "- a\n", "> ", "> a\n", "* ", "*a ", "**a", "[", "[a](", "[a]: b\n", "`", "`a", "```\n", "~~~a\n",
-        "|a|b|\n", "|-|-|\n", "\n", "a\n\n", "<p>", "&amp;", "\\", "1. ", "---\n", "a: b\n",
+        "a ", "# a\n", "- a\n", "> ", "> a\n", "* ", "*a ", "**a", "[", "[a](", "[a]: b\n", "`", "`a", "```\n",
+        "~~~a\n", "|a|b|\n", "|-|-|\n", "\n", "a\n\n", "<p>", "&amp;", "\\", "1. ", "---\n", "a: b\n",
     ];
     let mut texts: Vec<(&str, &str)> = fragments.map(|fragment| ("", fragment)).into();
     let code = format!("```{}\n", "x".repeat(REPETITIONS));

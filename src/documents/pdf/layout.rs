@@ -139,11 +139,7 @@ fn text_size(lines: &[PdfLine]) -> f64 {
 }
 
 /// Returns the level of each size of headings: the largest is 1.
-fn heading_levels(
-    lines: &[&PdfLine],
-    text_size: f64,
-    steps: &Steps<'_>,
-) -> Result<HashMap<u32, u8>, DocumentError> {
+fn heading_levels(lines: &[&PdfLine], text_size: f64, steps: &Steps<'_>) -> Result<HashMap<u32, u8>, DocumentError> {
     // A set, because each line of a file may have a size of its own.
     let mut sizes = BTreeSet::new();
     for line in lines {
