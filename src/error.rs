@@ -327,6 +327,7 @@ pub fn disk_message(trouble: DiskTrouble) -> &'static str {
         DiskTrouble::Full => "the disk is full",
         DiskTrouble::ReadOnly => "the disk is read-only",
         DiskTrouble::TooManyOpenFiles => "too many files are open",
+        DiskTrouble::Inaccessible => "the server may not access a file of its data directory",
         DiskTrouble::Failing => "the disk reports errors",
         DiskTrouble::Unreachable => "the database or the bucket cannot be reached",
     }

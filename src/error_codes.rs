@@ -156,7 +156,7 @@ error_codes! {
     RateLimited = "rate_limited", TOO_MANY_REQUESTS;
     /// A key that is confined to a namespace cannot do this: use an account key.
     ScopedKey = "scoped_key", FORBIDDEN;
-    /// The disk is full, read-only or failing. The request can be repeated.
+    /// The disk is full, read-only or failing, or denies access to a file. The request can be repeated.
     StorageUnavailable = "storage_unavailable", SERVICE_UNAVAILABLE;
     /// `messages` has more entries than a request may carry.
     TooManyMessages = "too_many_messages", PAYLOAD_TOO_LARGE;

@@ -106,6 +106,35 @@ fn writes_to_an_unwritable_disk_are_refused_until_it_recovers() {
 }
 
 #[test]
+fn writes_to_folders_that_deny_changes_are_refused_as_retryable() {
+    let (_folder, server, disk) = server_on_disk();
+    server.remember("default", &["The lighthouse keeper is called Agatha"]);
+    server.settle("default");
+    // A read-only file system, a folder without permission, and an immutable folder.
+    for action in ["erofs", "eacces", "eperm"] {
+        let mut rules = Vec::new();
+        for operation in ["open", "mkdir", "rename", "unlink"] {
+            for folder in ["data/repositories/", "data/media/"] {
+                rules.push(format!("{action} {operation} {folder} 0"));
+            }
+        }
+        disk.set_rules(&rules.iter().map(String::as_str).collect::<Vec<_>>());
+        let note = json!({"content": format!("# Pier {action}\n")});
+        for answer in [server.post("/v1/memories/facts/pier.md", &note), server.post("/v1/media", &json!(action))] {
+            assert_eq!((answer.status, answer.code()), (503, "storage_unavailable"), "{action}: {answer:?}");
+            assert!(answer.retry_after.is_some(), "{action}: {answer:?}");
+        }
+        let hits = server.retrieve("default", "q=who+keeps+the+lighthouse").contents();
+        assert!(hits.iter().any(|hit| hit.contains("Agatha")), "{action}: {hits:?}");
+        disk.set_rules(&[]);
+        wait_for("writes to be accepted again", || {
+            matches!(server.post("/v1/memories/facts/pier.md", &note).status, 200 | 201)
+        });
+        assert_eq!(server.post("/v1/media", &json!(action)).status, 201);
+    }
+}
+
+#[test]
 fn accepted_writes_wait_while_the_disk_is_full() {
     let (_folder, server, disk) = server_on_disk();
     server.settle("default");

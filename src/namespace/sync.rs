@@ -212,6 +212,8 @@ pub(super) fn open_index(
     let reason = match open_at_head(folder, settings, repository, head, &lookup) {
         Ok(index) if index.head().is_none() || head.is_some() => return Ok(index),
         Ok(_) => "the repository is empty",
+        // The index may be intact, and the system refuses to read or extend it for now: another index would be too.
+        Err(refused) if refused.is_temporary() => return Err(refused),
         Err(error) => error.code(),
     };
     tracing::warn!(index = %folder.display(), reason, "rebuilding the index from git");

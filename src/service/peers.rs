@@ -122,6 +122,7 @@ enum SentTrouble {
     TooManyOpenFiles,
     Failing,
     Unreachable,
+    Inaccessible,
 }
 
 impl Peers {
@@ -319,6 +320,7 @@ impl From<DiskTrouble> for SentTrouble {
             DiskTrouble::TooManyOpenFiles => Self::TooManyOpenFiles,
             DiskTrouble::Failing => Self::Failing,
             DiskTrouble::Unreachable => Self::Unreachable,
+            DiskTrouble::Inaccessible => Self::Inaccessible,
         }
     }
 }
@@ -331,6 +333,7 @@ impl From<SentTrouble> for DiskTrouble {
             SentTrouble::TooManyOpenFiles => Self::TooManyOpenFiles,
             SentTrouble::Failing => Self::Failing,
             SentTrouble::Unreachable => Self::Unreachable,
+            SentTrouble::Inaccessible => Self::Inaccessible,
         }
     }
 }

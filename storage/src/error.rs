@@ -19,6 +19,9 @@ pub enum DiskTrouble {
     ReadOnly,
     /// The process or the machine has reached its limit of open files.
     TooManyOpenFiles,
+    /// The system denies access to a file or folder: its permissions, an attribute such as `immutable`, or a file where
+    /// a folder is expected.
+    Inaccessible,
     /// The device fails, hangs or was removed.
     Failing,
     /// The database server or the bucket cannot be reached, or refuses work for now.
@@ -26,16 +29,20 @@ pub enum DiskTrouble {
 }
 
 impl DiskTrouble {
-    /// EIO, ENXIO, ENODEV, ESTALE and EUCLEAN on Linux; `ErrorKind` does not distinguish them.
-    const FAILING_CODES: [i32; 5] = [5, 6, 19, 116, 117];
+    /// EIO, ENXIO, ENODEV, EBADMSG (a wrong checksum of the file system), ENOTCONN (the process behind a FUSE mount has
+    /// ended), ESTALE, EUCLEAN and EREMOTEIO on Linux; `ErrorKind` does not distinguish them.
+    const FAILING_CODES: [i32; 8] = [5, 6, 19, 74, 107, 116, 117, 121];
     /// ENFILE and EMFILE.
     const OPEN_FILES_CODES: [i32; 2] = [23, 24];
 
-    /// Classifies an I/O error. `None` if its cause is neither the disk nor the limit of open files.
+    /// Classifies an I/O error: this is the only place that does. `None` if its cause is neither the disk nor the limit
+    /// of open files.
     pub fn from_io_error(error: &io::Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => return Some(Self::Full),
             ErrorKind::ReadOnlyFilesystem => return Some(Self::ReadOnly),
+            // `PermissionDenied` is EACCES and EPERM. The latter is how the system refuses to change immutable files.
+            ErrorKind::PermissionDenied | ErrorKind::NotADirectory => return Some(Self::Inaccessible),
             ErrorKind::StaleNetworkFileHandle => return Some(Self::Failing),
             _ => {}
         }
@@ -243,8 +250,11 @@ mod tests {
             (23, Some(DiskTrouble::TooManyOpenFiles)),
             (5, Some(DiskTrouble::Failing)),
             (117, Some(DiskTrouble::Failing)),
+            (74, Some(DiskTrouble::Failing)),
+            (1, Some(DiskTrouble::Inaccessible)),
+            (13, Some(DiskTrouble::Inaccessible)),
+            (20, Some(DiskTrouble::Inaccessible)),
             (2, None),
-            (13, None),
         ] {
             assert_eq!(DiskTrouble::from_io_error(&SystemError::from_raw_os_error(code)), expected, "{code}");
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{memory_at, text_field, write};
 use crate::support::disk::WatchedData;
-use crate::support::{Server, SetOnDrop, fresh, stdout, wait_for};
+use crate::support::{Answer, Server, SetOnDrop, fresh, stdout, wait_for};
 
 /// Duration of a sync on the slow disk.
 const SLOW_SYNC: Duration = Duration::from_millis(300);
@@ -169,6 +169,15 @@ fn write_directly(server: &Server, _: &str, turn: usize) {
     write(server, &format!("facts/direct/{turn}.md"), "# A direct write\n");
 }
 
+fn delete_namespace(server: &Server, session: &str, turn: usize) {
+    let name = format!("deleted-{turn}");
+    server.namespace(&name);
+    let path = format!("/v1/memories/facts/note.md?namespace={name}");
+    assert_eq!(server.post(&path, &json!({"content": "# A note\n"})).status, 201);
+    let deleted = server.call_as(session, "DELETE", &format!("/v1/namespaces/{name}"), None);
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+}
+
 fn upload(server: &Server, _: &str, turn: usize) {
     assert_eq!(server.post("/v1/media", &json!(format!("file {turn}"))).status, 201);
 }
@@ -191,6 +200,11 @@ fn reads_do_not_wait_for_syncs_of_conversations() {
 #[test]
 fn reads_do_not_wait_for_syncs_of_direct_writes_and_uploads() {
     assert_reads_do_not_wait(&[&slow_sync()], SLOW_SYNC, &[write_directly, upload]);
+}
+
+#[test]
+fn reads_do_not_wait_for_deletions_of_namespaces() {
+    assert_reads_do_not_wait(&[&slow_sync()], SLOW_SYNC, &[delete_namespace, delete_namespace]);
 }
 
 #[test]
@@ -255,6 +269,46 @@ fn failing_reads_report_storage_unavailable() {
     wait_for("the service to recover", || {
         server.retrieve("default", "q=lighthouse").body.to_string().contains("Agatha")
     });
+}
+
+#[test]
+fn a_file_system_that_was_shut_down_is_reported_as_unavailable_storage() {
+    let watched = WatchedData::new();
+    let server = watched.start();
+    server.remember("default", &["The lighthouse keeper is called Agatha"]);
+    server.settle("default");
+    write(&server, "facts/a.md", "# A note\n");
+    let media = text_field(&server.post("/v1/media", &json!("bytes")), "id");
+    // Not even names and lists can be read, which must not be taken for missing files.
+    let refused = ["look", "read", "open", "write", "sync", "rename", "mkdir", "unlink"];
+    let rules = refused.map(|operation| format!("eio {operation} data/ 0"));
+    watched.disk.set_rules(&rules.each_ref().map(String::as_str));
+    let is_unavailable = |answer: &Answer| {
+        answer.status == 503
+            && answer.body.to_string().contains("storage_unavailable")
+            && answer.retry_after.is_some()
+    };
+    let media_path = format!("/v1/media/{media}");
+    for _ in 0..2 {
+        for (path, body) in [
+            ("/v1/memories", json!({"messages": [{"role": "user", "content": "Nothing is kept"}]})),
+            ("/v1/memories/facts/b.md", json!({"content": "# Another note\n"})),
+            ("/v1/media", json!("other bytes")),
+        ] {
+            let answer = server.post(path, &body);
+            assert!(is_unavailable(&answer), "{path}: {answer:?}");
+        }
+        for path in ["/v1/retrieve?q=lighthouse", "/v1/memories/facts/a.md?detail=full", "/v1/tree", media_path.as_str()] {
+            let read = server.get(path);
+            assert!(read.status == 200 || is_unavailable(&read), "{path}: {read:?}");
+        }
+    }
+    watched.disk.set_rules(&[]);
+    wait_for("the service to recover", || {
+        let body = json!({"content": "# Another note\n"});
+        matches!(server.post("/v1/memories/facts/b.md", &body).status, 200 | 201)
+    });
+    assert!(server.retrieve("default", "q=lighthouse").body.to_string().contains("Agatha"));
 }
 
 /// Creates a conversation and returns its path.

@@ -5,7 +5,8 @@
 //! `bundle.rs`).
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use super::ledger::LedgerLink;
 use super::pack::{remove_pack_files, sync_file, sync_folder};
 use super::replaced::ReplacedPacks;
 use super::tree::{RawTree, TreeEntry, read_content};
-use crate::error::{Error, Result};
+use crate::error::{DiskTrouble, Error, Result};
 use crate::files::TEMPORARY_PREFIX;
 
 /// The only branch.
@@ -48,7 +49,9 @@ impl Repository {
     /// Opens the repository at `path`, or returns `None` if it does not exist. Rebuilds missing and damaged pack
     /// indexes.
     pub fn open_existing(path: &Path) -> Result<Option<Self>> {
-        if !path.join("HEAD").exists() {
+        let head = path.join("HEAD");
+        // A path that cannot be examined is not a missing one, which would be created, or reported as damage.
+        if !head.try_exists().map_err(Error::io("find", &head))? {
             return Ok(None);
         }
         let repository = Self { path: path.to_path_buf(), ledger: None };
@@ -95,10 +98,15 @@ impl Repository {
     /// Returns the newest commit, or `None` for an empty repository.
     pub fn head(&self) -> Result<Option<CommitId>> {
         // The writer stores the branch as a file with an id. gix reads every other form, such as packed references.
-        if let Ok(text) = fs::read_to_string(self.path.join(BRANCH))
-            && let Ok(id) = text.trim_end().parse()
-        {
-            return Ok(Some(id));
+        let branch = self.path.join(BRANCH);
+        match fs::read_to_string(&branch) {
+            Ok(text) => {
+                if let Ok(id) = text.trim_end().parse() {
+                    return Ok(Some(id));
+                }
+            }
+            Err(error) if DiskTrouble::from_io_error(&error).is_some() => return Err(Error::io("read", &branch)(error)),
+            Err(_) => {}
         }
         let repository = self.open()?;
         let found = repository.try_find_reference(BRANCH).map_err(Error::git("read the branch"))?;
@@ -118,6 +126,7 @@ impl Repository {
         if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { trouble: None, .. })) {
             return first;
         }
+        self.require_readable()?;
         // Either the commit does not exist, or one of its objects is missing.
         if !self.has_commit(commit)? {
             return Ok(None);
@@ -135,6 +144,7 @@ impl Repository {
         if matches!(found, Ok(true)) {
             return found;
         }
+        self.require_readable()?;
         let repair = self.check_pack_indexes(Scrutiny::Quick)?;
         if repair.rebuilt > 0 {
             found = has_object(&self.open()?, commit.0);
@@ -155,10 +165,28 @@ impl Repository {
         if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { trouble: None, .. })) {
             return first;
         }
+        self.require_readable()?;
         match self.check_pack_indexes(Scrutiny::Quick) {
             Ok(repair) if repair.rebuilt > 0 => read(&self.open()?),
             _ => first,
         }
+    }
+
+    /// Fails if the system refuses to read a file of the repository. Called after a failed read: gix reports some
+    /// refusals without their cause, or as a missing object, which would be taken for damage.
+    fn require_readable(&self) -> Result<()> {
+        let head = self.path.join("HEAD");
+        refusal_of(&head, fs::read(&head))?;
+        let folder = self.pack_folder();
+        let Some(entries) = refusal_of(&folder, fs::read_dir(&folder))? else { return Ok(()) };
+        for entry in entries {
+            let Some(entry) = refusal_of(&folder, entry)? else { continue };
+            let path = entry.path();
+            if let Some(mut file) = refusal_of(&path, File::open(&path))? {
+                refusal_of(&path, file.read(&mut [0; 1]))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes temporary pack files that a crash left.
@@ -189,9 +217,23 @@ impl Repository {
     /// Only the repository's own configuration is read, never the user's or the system's.
     pub(super) fn open(&self) -> Result<gix::Repository> {
         let options = gix::open::Options::isolated().open_path_as_is(true).with(gix::sec::Trust::Full);
-        let shared =
-            gix::ThreadSafeRepository::open_opts(&self.path, options).map_err(Error::git("open a repository"))?;
-        Ok(shared.to_thread_local())
+        match gix::ThreadSafeRepository::open_opts(&self.path, options) {
+            Ok(shared) => Ok(shared.to_thread_local()),
+            Err(error) => {
+                self.require_readable()?;
+                Err(Error::git("open a repository")(error))
+            }
+        }
+    }
+}
+
+/// Returns what a file operation returned, or its error if the disk is the cause. `None` after any other error, which
+/// another part of the repository reports.
+fn refusal_of<T>(path: &Path, result: std::io::Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if DiskTrouble::from_io_error(&error).is_some() => Err(Error::io("read", path)(error)),
+        Err(_) => Ok(None),
     }
 }
 

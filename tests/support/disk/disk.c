@@ -6,10 +6,11 @@
  *     ACTION OPERATION PATTERN COUNT
  *
  *   OPERATION  open (for writing or creating), read, write, sync, rename, link, unlink, truncate, allocate, mkdir, or any
+ *              of these but read; look (opening for reading, listing a folder, reading the metadata of a path)
  *   PATTERN    the rule applies to paths that contain this text; * for all
  *   COUNT      0: every time; n: at the n-th time only
- *   ACTION     enospc, eio, erofs, emfile: the call fails with this error; kill, killafter: the process is killed
- *              before or after the call; tear: half of a write is done, then the process is killed; for other
+ *   ACTION     enospc, eio, erofs, emfile, eacces, eperm: the call fails with this error; kill, killafter: the process
+ *              is killed before or after the call; tear: half of a write is done, then the process is killed; for other
  *              calls the same as killafter
  *
  *   A rule `count OPERATION PATTERN 0` adds a byte to the file CUEBASE_DISK_RULES.counted for every matching call.
@@ -28,6 +29,7 @@
  *
  *   Parts are separated by tabs. KEPT is PROCESS-NUMBER; the number is 0 if there was no file. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +152,8 @@ static enum verdict judge(const char *operation, const char *path) {
     for (int n = 0; n < rules_used && verdict == GO_ON; n++) {
         struct rule *rule = &rules[n];
         /* Reads are frequent and change nothing, so `any` does not match them. */
-        int any = strcmp(rule->operation, "any") == 0 && strcmp(operation, "read") != 0;
+        int reads = strcmp(operation, "read") == 0 || strcmp(operation, "look") == 0;
+        int any = strcmp(rule->operation, "any") == 0 && !reads;
         if (!any && strcmp(rule->operation, operation) != 0)
             continue;
         if (strcmp(rule->pattern, "*") != 0 && !strstr(path, rule->pattern))
@@ -173,6 +176,8 @@ static enum verdict judge(const char *operation, const char *path) {
             errno = strcmp(rule->action, "enospc") == 0  ? ENOSPC
                     : strcmp(rule->action, "erofs") == 0 ? EROFS
                     : strcmp(rule->action, "emfile") == 0 ? EMFILE
+                    : strcmp(rule->action, "eacces") == 0 ? EACCES
+                    : strcmp(rule->action, "eperm") == 0  ? EPERM
                                                           : EIO;
     }
     pthread_mutex_unlock(&lock);
@@ -250,7 +255,7 @@ static int opened(const char *path, int flags, int existed, int file) {
         const char *at = path;                                                                                         \
         int changes = flags & (O_CREAT | O_WRONLY | O_RDWR | O_TRUNC);                                                 \
         int existed = watched(at) && access(at, F_OK) == 0;                                                            \
-        enum verdict verdict = changes ? judge("open", at) : GO_ON;                                                    \
+        enum verdict verdict = judge(changes ? "open" : "look", at);                                                   \
         if (verdict == FAIL)                                                                                           \
             return -1;                                                                                                 \
         int file = opened(at, flags, existed, call);                                                                   \
@@ -264,6 +269,20 @@ OPEN(openat, (int folder, const char *name, int flags, ...), path_at(folder, nam
      REAL(openat)(folder, name, flags, mode))
 OPEN(openat64, (int folder, const char *name, int flags, ...), path_at(folder, name, buffer),
      REAL(openat64)(folder, name, flags, mode))
+
+DIR *opendir(const char *name) {
+    if (judge("look", name) == FAIL)
+        return NULL;
+    return REAL(opendir)(name);
+}
+
+int statx(int folder, const char *restrict name, int flags, unsigned mask, struct statx *restrict found) {
+    char buffer[PATH_MAX];
+    /* Without a name, the caller finds out whether the system has this call. */
+    if (name && judge("look", path_at(folder, name, buffer)) == FAIL)
+        return -1;
+    return REAL(statx)(folder, name, flags, mask, found);
+}
 
 #define WRITE(name, parameters, arguments, half)                                                                       \
     ssize_t name parameters {                                                                                          \
