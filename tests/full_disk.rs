@@ -12,10 +12,14 @@ use crate::support::{Answer, Server, files_below, fresh, run, stdout, wait_for};
 
 /// Rules of a full disk.
 const FULL: [&str; 3] = ["enospc write * 0", "enospc open * 0", "enospc mkdir * 0"];
-/// Size of the small file system, as `mount` reads it.
-const SMALL_DISK: &str = "size=256m";
-/// Size of the reserve that the server keeps for deletions, bytes.
-const RESERVE_BYTES: u64 = 16 << 20;
+/// Size of the small file system, MiB.
+const SMALL_DISK_MIB: u64 = 256;
+/// Size of a file system that has little more room than an empty server takes, MiB.
+const TINY_DISK_MIB: u64 = 64;
+/// Size of the reserve that the server keeps for deletions on the small file system, bytes: a sixteenth.
+const RESERVE_BYTES: u64 = (SMALL_DISK_MIB << 20) / 16;
+/// Shell command that keeps the server from having a reserve: a folder has its name.
+const NO_RESERVE: &str = "mkdir \"$DATA/reserve\"\n";
 /// Sizes of the uploads that fill the disk, bytes.
 const UPLOADS: [usize; 4] = [16 << 20, 1 << 20, 64 << 10, 4 << 10];
 
@@ -305,12 +309,17 @@ struct SmallDisk {
 impl SmallDisk {
     /// Runs shell commands, which may use `$BINARY` and `$DATA`, then starts a server.
     fn start(commands: &str) -> Self {
+        Self::start_on(SMALL_DISK_MIB, commands)
+    }
+
+    /// Starts a server like [`Self::start`], on a file system of a given size.
+    fn start_on(mib: u64, commands: &str) -> Self {
         let (folder, data) = fresh();
         std::fs::create_dir_all(&data).expect("creates");
         let (key, token) = (folder.path().join("key"), folder.path().join("token"));
         let script = format!(
             "set -e\n\
-             mount -t tmpfs -o {SMALL_DISK} tmpfs \"$DATA\"\n\
+             mount -t tmpfs -o size={mib}m tmpfs \"$DATA\"\n\
              DATA=\"$DATA/inside\"\n\
              \"$BINARY\" keys create --init --data \"$DATA\" > \"$KEY\"\n\
              \"$BINARY\" token --data \"$DATA\" > \"$TOKEN\"\n\
@@ -335,7 +344,11 @@ impl SmallDisk {
 
     /// Returns whether the reserve exists, which deletions and starts on a full disk need.
     fn has_reserve(&self) -> bool {
-        std::fs::metadata(self.data.join("reserve")).is_ok_and(|found| found.len() == RESERVE_BYTES)
+        self.reserved_bytes() == RESERVE_BYTES
+    }
+
+    fn reserved_bytes(&self) -> u64 {
+        std::fs::metadata(self.data.join("reserve")).map_or(0, |found| found.len())
     }
 
     /// Uploads files until even a small one does not fit.
@@ -349,6 +362,28 @@ impl SmallDisk {
             assert_refused("an upload", &answer);
         }
     }
+}
+
+/// Sends a direct write and returns whether it was accepted.
+fn is_writable(server: &Server) -> bool {
+    server.post("/v1/memories/facts/a.md", &json!({"content": "# A note\n"})).status < 300
+}
+
+/// Creates a conversation in a namespace and returns its path.
+fn new_talk(server: &Server, namespace: &str) -> String {
+    let made = server.post("/v1/conversations", &json!({"namespace": namespace, "title": "Log"}));
+    format!("/v1/conversations/{}", text(&made.body["id"]))
+}
+
+/// Appends to a conversation until the records refuse it. Nothing is extracted from messages of the system.
+fn fill_records(server: &Server, talk: &str) {
+    let content = "The ballast is counted again. ".repeat(8 << 10);
+    let body = json!({"messages": [{"role": "system", "content": content}]});
+    let mut answer = server.post(&format!("{talk}/messages"), &body);
+    while answer.status == 201 {
+        answer = server.post(&format!("{talk}/messages"), &body);
+    }
+    assert_refused("a message", &answer);
 }
 
 fn read_line(file: &Path) -> String {
@@ -370,9 +405,7 @@ fn a_namespace_can_be_deleted_on_a_full_disk() {
     assert!(is_found(server, "lighthouse+keeper", "Agatha"));
     let deleted = server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
     assert_eq!(deleted.status, 200, "{deleted:?}");
-    wait_for("a write to be accepted", || {
-        server.post("/v1/memories/facts/a.md", &json!({"content": "# A note\n"})).status < 300
-    });
+    wait_for("a write to be accepted", || is_writable(server));
     server.settle("default");
     let upload = server.post("/v1/media", &json!("x".repeat(1 << 20)));
     assert_eq!(upload.status, 201, "{upload:?}");
@@ -396,4 +429,75 @@ fn a_server_starts_on_a_full_disk() {
     assert_eq!(small.server.get("/v1/namespaces").status, 200);
     let deleted = small.server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
     assert_eq!(deleted.status, 200, "{deleted:?}");
+}
+
+#[test]
+fn a_namespace_can_be_deleted_on_a_full_disk_without_a_reserve() {
+    if !can_mount() {
+        return;
+    }
+    let small = SmallDisk::start_on(TINY_DISK_MIB, NO_RESERVE);
+    let server = &small.server;
+    server.namespace("large");
+    server.remember("default", &["The lighthouse keeper is called Agatha"]);
+    server.settle("default");
+    let talk = new_talk(server, "large");
+    small.fill("large");
+    fill_records(server, &talk);
+    let deleted = server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    wait_for("a write to be accepted", || is_writable(server));
+    assert!(is_found(server, "lighthouse+keeper", "Agatha"));
+}
+
+#[test]
+fn the_reserve_of_a_small_disk_is_taken_again_once_there_is_room() {
+    if !can_mount() {
+        return;
+    }
+    let small = SmallDisk::start_on(TINY_DISK_MIB, "");
+    let server = &small.server;
+    let whole = (TINY_DISK_MIB << 20) / 16;
+    wait_for("the reserve to be created", || small.reserved_bytes() == whole);
+    server.namespace("large");
+    let talk = new_talk(server, "large");
+    small.fill("large");
+    fill_records(server, &talk);
+    let deleted = server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    // Without a restart.
+    wait_for("the reserve to be taken again", || small.reserved_bytes() == whole);
+}
+
+#[test]
+fn a_server_without_a_reserve_starts_on_a_full_disk_and_serves_reads() {
+    if !can_mount() {
+        return;
+    }
+    let small = SmallDisk::start_on(
+        TINY_DISK_MIB,
+        &format!(
+            "{NO_RESERVE}\
+             \"$BINARY\" namespaces create archive --data \"$DATA\"\n\
+             \"$BINARY\" serve --listen 127.0.0.1:0 --data \"$DATA\" > \"$DATA/../started\" &\n\
+             until grep -q '^listening' \"$DATA/../started\"; do :; done\n\
+             kill -9 $!\n\
+             wait $! || true\n\
+             cat /dev/zero > \"$DATA/../filling\" 2> /dev/null || true"
+        ),
+    );
+    let server = &small.server;
+    for path in ["/v1/whoami", "/v1/namespaces", "/v1/conversations", "/v1/usage"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+    for (what, path, body) in [
+        ("a conversation", "/v1/conversations", json!({"title": "Talk"})),
+        ("a namespace", "/v1/namespaces", json!({"name": "another"})),
+    ] {
+        assert_refused(what, &server.post(path, &body));
+    }
+    // Another program makes room.
+    std::fs::remove_file(small.data.with_file_name("filling")).expect("removes");
+    wait_for("a write to be accepted", || is_writable(server));
+    assert_eq!(server.post("/v1/conversations", &json!({"title": "Talk"})).status, 201);
 }

@@ -121,8 +121,14 @@ pub fn listen(app: Arc<App>, server: RunningServer) -> anyhow::Result<()> {
     if path.exists() {
         std::fs::remove_file(&path).map_err(explained("remove", &path))?;
     }
-    let listener = with_path(data, |path| UnixListener::bind(path));
-    let listener = listener.map_err(explained("open", &path))?;
+    let listener = match with_path(data, |path| UnixListener::bind(path)) {
+        Err(error) if error.kind() == ErrorKind::StorageFull => {
+            // A full disk must not keep the server from serving reads and deletions.
+            tracing::warn!(path = %path.display(), "the disk is full: the server takes no commands until it is restarted");
+            return Ok(());
+        }
+        bound => bound.map_err(explained("open", &path))?,
+    };
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
         .map_err(explained("change the mode of", &path))?;
     let server = Arc::new(server);

@@ -1,7 +1,8 @@
-//! The sweep: every minute it removes the remains of deletions and replaced packs, and reserves disk space.
+//! The sweep: every minute it removes the remains of deletions and replaced packs. Every few seconds it reserves disk
+//! space, if there was too little before.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cuebase_storage::Store;
 
@@ -15,6 +16,8 @@ use crate::service::namespaces::NamespaceDirectory;
 
 /// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
+/// Time between two attempts to reserve disk space that is not reserved yet.
+const RESERVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The minute sweep. The first one is at the start, but on its own thread, so that it does not delay the start.
 pub(super) struct Sweep {
@@ -35,6 +38,14 @@ impl Sweep {
             has_run: false,
         }
     }
+
+    fn reserve_space(&self) -> Result<()> {
+        if let Err(error) = self.reserve.grow() {
+            tracing::warn!(%error, "disk space for deletions and starts could not be reserved");
+            return Err(error.into());
+        }
+        Ok(())
+    }
 }
 
 impl Job for Sweep {
@@ -43,10 +54,23 @@ impl Job for Sweep {
     }
 
     fn wait(&mut self, stop: &StopSignal) -> Wake {
-        if self.has_run { stop.wait_for(INTERVAL) } else { stop.check() }
+        if !self.has_run {
+            return stop.check();
+        }
+        let until = Instant::now() + INTERVAL;
+        while Instant::now() < until {
+            if stop.wait_for(RESERVE_INTERVAL) == Wake::Stop {
+                return Wake::Stop;
+            }
+            // Its failure is logged, and the sweep reports it if it lasts.
+            let _ = self.reserve_space();
+        }
+        Wake::Work
     }
 
     fn run(&mut self) -> Result<()> {
+        // First, because the other steps can fail.
+        let reserved = self.reserve_space();
         // Opening the data directory has just finished the removals, so the first sweep does not repeat them.
         if self.has_run {
             self.namespaces.sweep();
@@ -61,10 +85,6 @@ impl Job for Sweep {
             self.store.release_abandoned_hold()?;
         }
         self.has_run = true;
-        if let Err(error) = self.reserve.ensure() {
-            tracing::warn!(%error, "disk space for deletions and starts could not be reserved");
-            return Err(error.into());
-        }
-        Ok(())
+        reserved
     }
 }

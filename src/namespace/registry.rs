@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::git::Repository;
 use cuebase_storage::records::{Creation, NamespaceRecord, RemovalRecord};
 use cuebase_storage::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
@@ -24,6 +25,7 @@ use super::foreign_copies::discard_others;
 use super::open::{Namespace, index_folders};
 use super::repository_home::RepositoryHome;
 use super::snapshot_state::UploadReason;
+use super::sync::require_recorded;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -236,15 +238,19 @@ impl Namespaces {
         let path = self.repository_path(record);
         let is_known_damaged = self.damaged.lock().contains_key(&key);
         // The usual case costs one check of the branch's file.
-        if !is_known_damaged && path.join("refs/heads/main").exists() {
+        if !is_known_damaged && path.join("refs/heads/main").try_exists()? {
             return Ok(());
         }
-        if let Some(repository) = Repository::open_existing(&path)?
-            && let Ok(Some(head)) = repository.head()
-            && matches!(repository.is_ancestor(recorded, head), Ok(true))
-        {
-            self.damaged.lock().remove(&key);
-            return Ok(());
+        if let Some(repository) = Repository::open_existing(&path)? {
+            match require_recorded(&repository, record) {
+                Ok(()) => {
+                    self.damaged.lock().remove(&key);
+                    return Ok(());
+                }
+                Err(Error::DamagedNamespace(_)) => {}
+                // The disk refuses the read, which says nothing about the repository.
+                Err(refused) => return Err(refused),
+            }
         }
         let reason = format!("its repository {} does not hold the recorded commit {recorded}", path.display());
         self.record_damage(&key, &reason);
@@ -396,8 +402,7 @@ impl Namespaces {
         };
         let Some(record) = self.context.store.namespace(account, name)? else { return Ok(None) };
         let retired = match self.context.store.retire_namespace(&record).map_err(Error::from) {
-            // The deletion frees space, but first needs a little, which is reserved for this case.
-            Err(Error::Disk { .. }) if self.reserve.release() => self.context.store.retire_namespace(&record)?,
+            Err(Error::Disk { trouble, .. }) if trouble != DiskTrouble::Unreachable => self.retire_with_reserve(&record)?,
             retired => retired?,
         };
         if !retired {
@@ -406,6 +411,28 @@ impl Namespaces {
         self.close(record.id, End::Deleted);
         self.damaged.lock().remove(&record.key());
         Ok(Some(RemovalRecord { account: record.account, name: record.name, id: record.id }))
+    }
+
+    /// Deletes a namespace that the disk refused to delete. The deletion frees space, but first needs a little, which is
+    /// reserved for this case. If that is not enough, the namespace's index is removed, which git can replace.
+    fn retire_with_reserve(&self, record: &NamespaceRecord) -> Result<bool> {
+        let _released = self.reserve.release();
+        match self.context.store.retire_namespace(record).map_err(Error::from) {
+            Err(Error::Disk { trouble: DiskTrouble::Full, .. }) => {}
+            retired => return retired,
+        }
+        // Open files keep their space.
+        self.close(record.id, End::Released);
+        for folder in index_folders(&self.index_path(record)) {
+            remove(&folder)?;
+        }
+        Ok(self.context.store.retire_namespace(record)?)
+    }
+
+    /// Closes a namespace and removes its files, although it is not deleted yet. Until it is, it counts as damaged.
+    pub(crate) fn discard_files(&self, record: &NamespaceRecord) -> Result<()> {
+        self.close(record.id, End::Released);
+        self.remove_files(&RemovalRecord { account: record.account.clone(), name: record.name.clone(), id: record.id })
     }
 
     /// Makes changes of all namespaces fail, when this process owns none any more. Waits for nothing: they are closed by

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use cuebase_storage::error::DiskTrouble;
 use cuebase_storage::records::ownership::NodeId;
 use cuebase_storage::records::{NamespaceRecord, RemovalRecord};
 use cuebase_storage::{AccountId, NamespaceId, NamespaceName, Store};
@@ -14,7 +15,7 @@ use super::media_store::MediaStore;
 use super::shared_parts::SharedParts;
 use crate::billing::Billing;
 use crate::cluster::Ownership;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
 use crate::queue::dispatch::Queue;
@@ -96,7 +97,13 @@ impl NamespaceDirectory {
 
     /// Deletes a namespace with everything in it. Returns false if it does not exist.
     pub fn delete(&self, account: &AccountId, name: &NamespaceName) -> Result<bool> {
-        let Some(removal) = self.namespaces.retire(account, name)? else { return Ok(false) };
+        let retired = match self.namespaces.retire(account, name) {
+            Err(Error::Disk { trouble: DiskTrouble::Full, .. }) if !self.store.is_shared() => {
+                self.retire_without_files(account, name)?
+            }
+            retired => retired?,
+        };
+        let Some(removal) = retired else { return Ok(false) };
         self.queue.remove_namespace(removal.id);
         self.pending.remove_namespace(removal.id);
         if let Err(error) = self.remove(&removal) {
@@ -108,6 +115,17 @@ impl NamespaceDirectory {
             );
         }
         Ok(true)
+    }
+
+    /// Deletes a namespace on a disk that has no room to record the deletion, not even a reserve. Its files are removed
+    /// first, which makes room. If the record is refused all the same, the namespace counts as damaged until it is
+    /// deleted again.
+    fn retire_without_files(&self, account: &AccountId, name: &NamespaceName) -> Result<Option<RemovalRecord>> {
+        let Some(record) = self.store.namespace(account, name)? else { return Ok(None) };
+        tracing::warn!(?account, namespace = ?name, "the disk is full: the files of a namespace are removed before its record");
+        self.namespaces.discard_files(&record)?;
+        self.media.files().remove_namespace(record.id)?;
+        self.namespaces.retire(account, name)
     }
 
     /// Removes the remaining records and files of deleted namespaces. The next sweep repeats removals that failed.

@@ -3,16 +3,16 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{Cache, ColumnFamily, DB, WriteBatch, WriteOptions};
 
 use super::errors::{read_error, write_error};
-use super::open::{self, EngineMemory};
+use super::open::{self, Access, EngineMemory, OpenDatabase};
+use super::reopen::Reopening;
 use super::scan::{scan_backward, scan_forward};
-use crate::error::{Error, Result};
+use crate::error::{DiskTrouble, Error, Result};
 use crate::key_value::batch::{Condition, KeyChange};
 use crate::key_value::key_range::prefix_end;
 use crate::key_value::page::Page;
@@ -39,20 +39,16 @@ pub struct RocksEngine {
     pub(super) sync_requests: AtomicU64,
     /// Number of sync requests whose writes are durable. Locked during a sync, so that concurrent requests share it.
     pub(super) durable_requests: Mutex<u64>,
-    pub(super) last_reopen: Mutex<Option<ReopenAttempt>>,
-    /// Whether the system refused a write or sync since the database was opened. The engine then refuses all later
-    /// ones.
+    pub(super) reopening: Mutex<Reopening>,
+    /// Whether the system refused a write or sync since the database was opened, or its opening for writes. The engine
+    /// then refuses all later ones.
     pub(super) refused: AtomicBool,
-}
-
-/// The latest attempt to reopen the database.
-pub(super) struct ReopenAttempt {
-    pub(super) at: Instant,
-    pub(super) succeeded: bool,
 }
 
 impl RocksEngine {
     /// Opens the database in `path`, creating it and any missing column family.
+    ///
+    /// If the disk is full, an existing database is opened all the same, for reads. Writes fail until there is room.
     ///
     /// After a loss of power the write-ahead log may end in arbitrary bytes. It is replayed up to the last intact
     /// record: acknowledged writes were synced, so they precede the damage.
@@ -69,7 +65,7 @@ impl RocksEngine {
         std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
         let process_lock = open::lock_process(path)?;
         let cache = Cache::new_lru_cache(memory.block_cache_bytes);
-        let db = open::open_or_recover(path, memory, &cache)?;
+        let OpenDatabase { db, access } = open::open_or_recover(path, memory, &cache)?;
         Ok(Self {
             path: path.to_path_buf(),
             memory,
@@ -80,8 +76,8 @@ impl RocksEngine {
             generation: AtomicU64::new(0),
             sync_requests: AtomicU64::new(0),
             durable_requests: Mutex::default(),
-            last_reopen: Mutex::default(),
-            refused: AtomicBool::new(false),
+            reopening: Mutex::default(),
+            refused: AtomicBool::new(access == Access::ReadOnly),
         })
     }
 
@@ -149,6 +145,10 @@ impl Engine for RocksEngine {
                     Err(Error::ConditionFailed { .. }) => return Err(refused),
                     written => written?,
                 }
+            }
+            // Its text says only that a former write failed.
+            Err(Error::Engine { trouble: Some(_), source }) if self.lacks_room() => {
+                return Err(Error::Engine { trouble: Some(DiskTrouble::Full), source });
             }
             written => written?,
         }

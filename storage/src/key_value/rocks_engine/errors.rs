@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksdb::ErrorKind;
 
-use super::probe::probe;
+use super::probe::{PROBE_BYTES_MIN, probe};
 use crate::error::{DiskTrouble, Error};
 
 /// Converts an error of opening, writing or syncing. If its text does not state why the system refused the operation, a
@@ -37,10 +37,10 @@ fn convert(error: rocksdb::Error, trouble: Option<DiskTrouble>) -> Error {
 }
 
 /// Whether the system refused an operation. After one refusal the engine refuses all later writes, with any of these
-/// kinds.
+/// kinds. `NotSupported` is how a database refuses a write that is open for reads only.
 fn is_refusal(error: &rocksdb::Error) -> bool {
-    use ErrorKind::{Aborted, IOError, Incomplete, ShutdownInProgress, TryAgain};
-    matches!(error.kind(), IOError | Aborted | Incomplete | ShutdownInProgress | TryAgain)
+    use ErrorKind::{Aborted, IOError, Incomplete, NotSupported, ShutdownInProgress, TryAgain};
+    matches!(error.kind(), IOError | Aborted | Incomplete | NotSupported | ShutdownInProgress | TryAgain)
 }
 
 /// Returns what an error's text states as the reason of the system. `None` if it states none, or one that is not about
@@ -55,7 +55,11 @@ fn stated_trouble(text: &str) -> Option<DiskTrouble> {
         "No space left on device" | "Disk quota exceeded" => Some(DiskTrouble::Full),
         "Read-only file system" => Some(DiskTrouble::ReadOnly),
         "Too many open files" | "Too many open files in system" => Some(DiskTrouble::TooManyOpenFiles),
+        "Permission denied" | "Operation not permitted" | "Not a directory" => Some(DiskTrouble::Inaccessible),
         "Input/output error"
+        | "Bad message"
+        | "Remote I/O error"
+        | "Transport endpoint is not connected"
         | "No such device or address"
         | "No such device"
         | "Stale file handle"
@@ -66,7 +70,7 @@ fn stated_trouble(text: &str) -> Option<DiskTrouble> {
 
 /// Finds out with a test write what the system refuses.
 pub(super) fn probed_trouble(folder: &Path) -> DiskTrouble {
-    match probe(folder) {
+    match probe(folder, PROBE_BYTES_MIN) {
         Err(refused) => DiskTrouble::from_io_error(&refused).unwrap_or(DiskTrouble::Failing),
         Ok(()) => DiskTrouble::Failing,
     }
@@ -78,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_reason_is_the_last_part_of_an_error_text() {
-        use DiskTrouble::{Failing, Full, ReadOnly, TooManyOpenFiles};
+        use DiskTrouble::{Failing, Full, Inaccessible, ReadOnly, TooManyOpenFiles};
         let rows = [
             (
                 "IO error: No space left on device: While appending to file: /d/000012.log: No space left on device",
@@ -94,10 +98,11 @@ mod tests {
             ("IO error: While mkdir if missing: /d: No such device or address", Some(Failing)),
             ("IO error: While pread 4096 bytes: /d/000014.sst: Structure needs cleaning", Some(Failing)),
             ("IO error: Stale file handle", Some(Failing)),
-            ("IO error: While mkdir if missing: /d: Permission denied", None),
+            ("IO error: While mkdir if missing: /d: Permission denied", Some(Inaccessible)),
+            ("IO error: While open a file for appending: /d/15.log: Operation not permitted", Some(Inaccessible)),
             ("IO error: No such file or directory: While opendir: /d: No such file or directory", None),
             ("IO error: While lock file: /d/LOCK: Resource temporarily unavailable", None),
-            ("IO error: While opendir: /No space left on device: x: Permission denied", None),
+            ("IO error: While opendir: /No space left on device: x: Permission denied", Some(Inaccessible)),
             ("IO error: While opendir: /No space left on device", None),
             ("Shutdown in progress: ", None),
             ("Result incomplete", None),
@@ -109,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_c_library_describes_each_error_code_as_expected() {
-        for code in [28, 122, 30, 23, 24, 5, 6, 19, 116, 117, 2, 13] {
+        for code in [28, 122, 30, 23, 24, 1, 13, 20, 5, 6, 19, 74, 107, 116, 117, 121, 2] {
             let error = std::io::Error::from_raw_os_error(code);
             let described = error.to_string();
             let reason = described.trim_end_matches(&format!(" (os error {code})"));

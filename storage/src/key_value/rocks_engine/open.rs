@@ -8,7 +8,7 @@ use rocksdb::{BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DBRecoveryMo
 
 use super::errors::write_error;
 use super::{manifest, power};
-use crate::error::{Error, Result};
+use crate::error::{DiskTrouble, Error, Result};
 use crate::key_value::Column;
 
 /// A file in the database's folder that the process holds locked while it has the database open. RocksDB reports its
@@ -21,6 +21,10 @@ const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 64 << 20;
 const WRITE_BUFFER_BYTES: usize = 4 << 20;
 /// The column family that RocksDB always creates. Cuebase stores nothing in it.
 const DEFAULT_FAMILY: &str = "default";
+
+/// Space that is allocated for the manifest before it is written. RocksDB's default of 4 MiB takes what is left of an
+/// almost full disk, since a file system may keep a part of an allocation that it refuses.
+const MANIFEST_PREALLOCATION_BYTES: usize = 64 << 10;
 
 /// Files that the engine keeps open at most.
 const OPEN_FILES_MAX: i32 = 256;
@@ -40,18 +44,52 @@ impl Default for EngineMemory {
     }
 }
 
-/// Opens the database with every column family, creating missing ones. Recovers it if a loss of power damaged it.
-pub(super) fn open_or_recover(path: &Path, memory: EngineMemory, cache: &Cache) -> Result<DB> {
+/// An open database.
+pub(super) struct OpenDatabase {
+    pub(super) db: DB,
+    pub(super) access: Access,
+}
+
+/// What an open database accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Reads and writes.
+    ReadWrite,
+    /// Reads. It must be opened again for a write.
+    ReadOnly,
+}
+
+/// Opens the database with every column family, creating missing ones. Recovers it if a loss of power damaged it. If
+/// the disk has no room for the files that this writes, opens it for reads only.
+pub(super) fn open_or_recover(path: &Path, memory: EngineMemory, cache: &Cache) -> Result<OpenDatabase> {
     let strict = DBRecoveryMode::TolerateCorruptedTailRecords;
-    let db = match open_database(path, memory, cache, strict) {
+    let opened = match open_database(path, memory, cache, strict) {
         Err(Error::DamagedRecords(reason)) if power::was_lost(path) => {
             tracing::warn!(%reason, "recovering after a loss of power: logs are read up to the last intact record");
-            open_after_power_loss(path, memory, cache)?
+            open_after_power_loss(path, memory, cache)
         }
-        opened => opened?,
+        opened => opened,
     };
-    power::record_boot(path);
-    Ok(db)
+    match opened {
+        Ok(db) => {
+            power::record_boot(path);
+            Ok(OpenDatabase { db, access: Access::ReadWrite })
+        }
+        Err(refused) if refused.disk_trouble() == Some(DiskTrouble::Full) => {
+            let Some(db) = open_for_reads(path, memory, cache) else { return Err(refused) };
+            tracing::warn!(error = %refused, "the disk is full: the key-value store accepts reads only, until there is space");
+            Ok(OpenDatabase { db, access: Access::ReadOnly })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens an existing database without writing anything: its log is replayed into memory. `None` if that fails.
+fn open_for_reads(path: &Path, memory: EngineMemory, cache: &Cache) -> Option<DB> {
+    let options = options(DBRecoveryMode::TolerateCorruptedTailRecords, memory);
+    // Only the column families on disk: a missing one cannot be created.
+    let names = DB::list_cf(&options, path).ok()?;
+    DB::open_cf_descriptors_read_only(&options, path, descriptors(&names, memory, cache), false).ok()
 }
 
 /// Opens a database whose files were damaged by a loss of power. Logs are replayed up to the last intact record. If
@@ -86,6 +124,7 @@ pub(super) fn options(recovery: DBRecoveryMode, memory: EngineMemory) -> Options
     options.create_if_missing(true);
     options.create_missing_column_families(true);
     options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
+    options.set_manifest_preallocation_size(MANIFEST_PREALLOCATION_BYTES);
     options.set_keep_log_file_num(2);
     options.set_max_background_jobs(2);
     options.set_max_open_files(OPEN_FILES_MAX);

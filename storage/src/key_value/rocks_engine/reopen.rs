@@ -5,38 +5,94 @@ use std::time::{Duration, Instant};
 
 use rocksdb::{DB, DBRecoveryMode};
 
-use super::database::{ReopenAttempt, RocksEngine};
+use super::database::RocksEngine;
+use super::errors::write_error;
 use super::open::{descriptors, family_names, options};
-use super::probe::probe;
+use super::power;
+use super::probe::{PROBE_BYTES_MIN, probe};
+use crate::error::DiskTrouble;
 
 /// Shortest time between two attempts to reopen a database that refuses writes.
 const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
+/// Largest space that must be free before an attempt: that of the tables into which a full log is written.
+const ROOM_BYTES_MAX: usize = 64 << 20;
+
+/// The attempts to reopen a database.
+pub(super) struct Reopening {
+    last: Option<Attempt>,
+    /// Bytes that must be writable before the next attempt, since the engine writes files of its own when it opens: how
+    /// many, depends on its log. Doubled when that was not enough.
+    room_bytes: usize,
+}
+
+impl Default for Reopening {
+    fn default() -> Self {
+        Self { last: None, room_bytes: PROBE_BYTES_MIN }
+    }
+}
+
+/// The latest attempt to reopen a database.
+struct Attempt {
+    at: Instant,
+    end: AttemptEnd,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AttemptEnd {
+    /// The database accepts writes.
+    Opened,
+    /// There was too little space on the disk.
+    LackedRoom,
+    /// The database could not be opened for another reason.
+    Failed,
+}
 
 impl RocksEngine {
     /// Reopens the database after a refused write, since the engine then refuses all later writes. Tries at most once a
     /// second, and only if the disk accepts writes. Returns whether writes are possible again, also to callers that
     /// waited for another caller's attempt. Reads continue until then.
     pub(super) fn reopen(&self) -> bool {
-        let mut last_reopen = self.last_reopen.lock();
-        if let Some(last) = &*last_reopen
+        let mut reopening = self.reopening.lock();
+        // An attempt that lacked room is repeated as soon as there is more, since a deletion may have freed it.
+        if let Some(last) = &reopening.last
+            && last.end != AttemptEnd::LackedRoom
             && last.at.elapsed() < REOPEN_INTERVAL
         {
-            return last.succeeded;
+            return last.end == AttemptEnd::Opened;
         }
-        if probe(&self.path).is_err() {
+        if probe(&self.path, reopening.room_bytes).is_err() {
             return false;
         }
         let mut db = self.db.write();
         // Writes that were not synced may be lost, so their callers must not count on them.
         self.generation.fetch_add(1, Ordering::SeqCst);
         let reopened = self.replace_database(&mut db);
-        match &reopened {
-            Ok(()) => tracing::info!("the key-value store accepts writes again"),
-            Err(error) => tracing::error!(%error, "cannot reopen the key-value store"),
-        }
         self.refused.store(reopened.is_err(), Ordering::SeqCst);
-        *last_reopen = Some(ReopenAttempt { at: Instant::now(), succeeded: reopened.is_ok() });
-        reopened.is_ok()
+        drop(db);
+        let end = match reopened {
+            Ok(()) => {
+                tracing::info!("the key-value store accepts writes again");
+                power::record_boot(&self.path);
+                AttemptEnd::Opened
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot reopen the key-value store");
+                let is_full = write_error(error, &self.path).disk_trouble() == Some(DiskTrouble::Full);
+                if is_full { AttemptEnd::LackedRoom } else { AttemptEnd::Failed }
+            }
+        };
+        reopening.room_bytes = match end {
+            AttemptEnd::LackedRoom => (reopening.room_bytes * 2).min(ROOM_BYTES_MAX),
+            AttemptEnd::Opened | AttemptEnd::Failed => PROBE_BYTES_MIN,
+        };
+        reopening.last = Some(Attempt { at: Instant::now(), end });
+        end == AttemptEnd::Opened
+    }
+
+    /// Whether the last attempt to reopen the database failed because the disk has too little space.
+    pub(super) fn lacks_room(&self) -> bool {
+        matches!(&self.reopening.lock().last, Some(Attempt { end: AttemptEnd::LackedRoom, .. }))
     }
 
     /// Closes the database and opens it again. The caller holds its lock.
