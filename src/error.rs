@@ -81,6 +81,9 @@ pub enum Error {
         /// Seconds until a retry can succeed.
         retry_after: u64,
     },
+    /// Too much memory is taken for bodies and replies at the moment.
+    #[error("there is no memory for the reply: try again in a second")]
+    OutOfMemory,
     /// A part that the call needs is unavailable or disabled.
     #[error("{message}")]
     Unavailable {
@@ -194,8 +197,8 @@ impl Error {
             Self::InNamespace { error, .. } => error.response_code(),
             // Nobody reads the response.
             Self::ClientLeft => ErrorCode::Internal,
-            // The response to a missing signature has no code.
-            Self::Unauthenticated | Self::Damaged(_) | Self::Internal(_) => ErrorCode::Internal,
+            // The responses to a missing signature and to a lack of memory have no code.
+            Self::Unauthenticated | Self::OutOfMemory | Self::Damaged(_) | Self::Internal(_) => ErrorCode::Internal,
         }
     }
 
@@ -211,6 +214,7 @@ impl Error {
             Self::NamespaceGone => ErrorCode::NamespaceNotFound.as_str(),
             Self::ModelOutage { .. } => ErrorCode::ModelUnavailable.as_str(),
             Self::Unauthenticated => "unauthenticated",
+            Self::OutOfMemory => "out_of_memory",
             Self::PaymentRequired(_) => ErrorCode::PaymentRequired.as_str(),
             Self::Disk { trouble, .. } => disk_message(*trouble),
             Self::NotOwner(_) => "not_owner",
@@ -310,6 +314,7 @@ impl From<cuebase_retrieval::Error> for Error {
     fn from(error: cuebase_retrieval::Error) -> Self {
         match &error {
             cuebase_retrieval::Error::Io { source, .. } => Self::system(source, &error),
+            cuebase_retrieval::Error::OverBudget => Self::OutOfMemory,
             _ => Self::internal(error),
         }
     }

@@ -20,6 +20,8 @@ use crate::support::{Answer, Server, SetOnDrop, fresh, stdout, wait_for};
 const UNREAD_MAX: usize = 30;
 /// The server discards the rest of a refused body until its client pauses for this long.
 const DISCARD_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Memories of a megabyte that a retrieval with few hits returns.
+const LONG_MEMORIES: usize = 48;
 /// Memories in one directory. The list of their long paths takes more than a megabyte.
 const LISTED_MEMORIES: usize = 4000;
 
@@ -305,6 +307,28 @@ fn unread_answers_are_held_within_the_memory_budget() {
     assert!(grown < 256 << 20, "{} MiB", grown >> 20);
     drop(held);
     wait_for("the memory to be free again", || server.get(WALRUS).status == 200);
+}
+
+#[test]
+fn the_first_long_replies_are_made_within_the_memory_budget() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 16\nwrite_timeout_ms = 600000\n");
+    for number in 0..LONG_MEMORIES {
+        let body = json!({"content": format!("# Seal {number}\n\n{}", "seal ".repeat(190_000))});
+        assert_eq!(server.post(&format!("/v1/memories/facts/seal-{number}.md"), &body).status, 201);
+    }
+    let before = server.peak_bytes();
+    let path = format!("/v1/retrieve?q=seal&limit={LONG_MEMORIES}");
+    let request = request_head("GET", &path, Some(&server.key), "");
+    let mut held: Vec<TcpStream> = (0..12).map(|_| send(&server.url, request.as_bytes())).collect();
+    for stream in &mut held {
+        let head = read_head(stream);
+        assert!(head.starts_with("http/1.1 503") && head.contains("retry-after: 1"), "{head}");
+    }
+    // A reply that does not fit into the budget is given up while it is read.
+    let grown = server.peak_bytes().saturating_sub(before);
+    assert!(grown < 80 << 20, "{} MiB", grown >> 20);
+    assert_eq!(server.get("/v1/retrieve?q=seal&limit=4").status, 200);
 }
 
 /// Sends requests one after the other and reads only the heads of the answers. Checks that the server soon refuses one,

@@ -478,7 +478,7 @@ fn a_server_without_a_reserve_starts_on_a_full_disk_and_serves_reads() {
         TINY_DISK_MIB,
         &format!(
             "{NO_RESERVE}\
-             \"$BINARY\" namespaces create archive --data \"$DATA\"\n\
+             \"$BINARY\" namespaces create default --data \"$DATA\"\n\
              \"$BINARY\" serve --listen 127.0.0.1:0 --data \"$DATA\" > \"$DATA/../started\" &\n\
              until grep -q '^listening' \"$DATA/../started\"; do :; done\n\
              kill -9 $!\n\

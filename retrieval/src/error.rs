@@ -22,6 +22,9 @@ pub enum Error {
     /// The files are inconsistent or do not match their checksums. The index must be rebuilt.
     #[error("damaged index: {0}")]
     Damaged(String),
+    /// The [`TextBudget`](crate::TextBudget) has no room for the memories of the result.
+    #[error("the memories of the result are larger than its budget")]
+    OverBudget,
     /// A vector has the wrong length.
     #[error("a vector has {found} dimensions, but the index has {expected}")]
     Dimensions {

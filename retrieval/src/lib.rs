@@ -38,6 +38,7 @@ mod ranking;
 mod search;
 mod surface_forms;
 mod text;
+mod text_budget;
 mod threads;
 mod time;
 mod tokens;
@@ -62,5 +63,6 @@ pub use search::{
     SearchResults,
 };
 pub use text::{QUESTION_MARKS, any_term, content_terms, fold, is_stop_word, writes_no_spaces};
+pub use text_budget::TextBudget;
 pub use tokens::TokenVectors;
 pub use vocabulary::{Mention, Synonyms, Term, Vocabulary, surface_key};

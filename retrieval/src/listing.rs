@@ -10,6 +10,7 @@ use crate::hash::PathHash;
 use crate::ids::{DocumentId, SlotId};
 use crate::index::{Document, Snapshot, ValidityFilter, ValidityState, allowed_documents};
 use crate::memory::{Memory, Millis};
+use crate::text_budget::{TextBudget, Unlimited};
 use crate::time::UNKNOWN;
 
 /// The order of a listing, by the filter's time field. Memories without that time come last.
@@ -89,6 +90,15 @@ impl Listing<'_> {
 impl Snapshot {
     /// Returns memories that a filter accepts.
     pub fn list(&self, listing: &Listing<'_>) -> Result<ListedPage> {
+        self.list_within(listing, &Unlimited)
+    }
+
+    /// Returns memories that a filter accepts, if they fit into a budget.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`](crate::Error::OverBudget) if they do not fit; otherwise those of [`Self::list`].
+    pub fn list_within(&self, listing: &Listing<'_>, budget: &dyn TextBudget) -> Result<ListedPage> {
         let field = listing.filter.time_field;
         let validity = listing.validity_filter();
         let mut chosen = self.accepted_documents(listing, &validity);
@@ -104,7 +114,8 @@ impl Snapshot {
         let total = chosen.len();
         let mut memories = Vec::with_capacity(total.saturating_sub(listing.offset).min(listing.limit));
         for (id, document) in chosen.into_iter().skip(listing.offset).take(listing.limit) {
-            memories.push(Listed { memory: self.memory(document)?, validity: self.validity_state(id, validity.at)? });
+            let memory = self.memory_within(document, budget)?;
+            memories.push(Listed { memory, validity: self.validity_state(id, validity.at)? });
         }
         // Ties by path, where the first sort only had its hash.
         memories.sort_by(|Listed { memory: a, .. }, Listed { memory: b, .. }| {

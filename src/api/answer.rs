@@ -30,7 +30,8 @@ pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {
     if body.q.as_deref().unwrap_or("").trim().is_empty() {
         return Err(Error::invalid(ErrorCode::MissingQuery, "q is missing: send the question"));
     }
-    let retrieve = body.request(&filter)?;
+    let mut retrieve = body.request(&filter)?;
+    retrieve.budget = request.reply_budget.clone();
     let reads = &request.app.reads;
     let findings = reads.find_in_all(request.account(), &namespaces, &retrieve)?;
     // A chat model may take long to answer, and other retrievals need not wait for it.

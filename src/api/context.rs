@@ -40,7 +40,8 @@ const fn parameters<const N: usize>() -> [&'static str; N] {
 /// `GET /v1/context`.
 pub fn context(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = request.read_namespaces()?;
-    let context = self::request(&request.query)?;
+    let mut context = self::request(&request.query)?;
+    context.retrieval.budget = request.reply_budget.clone();
     Reply::ok(&request.app.reads.context(request.account(), &namespaces, &context)?)
 }
 

@@ -47,8 +47,10 @@ pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
         return reply(error, &format.in_namespace(namespace));
     }
     log(error);
-    if matches!(error, Error::Unauthenticated) {
-        return refusal(Refusal::Missing);
+    match error {
+        Error::Unauthenticated => return refusal(Refusal::Missing),
+        Error::OutOfMemory => return unavailable(),
+        _ => {}
     }
     let code = error.response_code();
     let message = match error {

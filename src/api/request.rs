@@ -23,6 +23,7 @@ use crate::gateway::{Credential, Principal};
 use crate::memory::fields::Fields;
 use crate::memory::request::{decode, invalid_body};
 use crate::service::intake::NewWrite;
+use crate::service::retrieval::ReplyBudget;
 
 /// A permit under the limit of concurrent retrievals. Empty for requests that are not retrievals.
 #[derive(Default)]
@@ -56,6 +57,8 @@ pub struct RouteRequest {
     pub body: Bytes,
     /// The request's permit under the limit of concurrent retrievals.
     pub retrieval_slot: Arc<RetrievalSlot>,
+    /// Room for the memories of the reply.
+    pub reply_budget: ReplyBudget,
 }
 
 /// A request and its caller.

@@ -23,7 +23,7 @@ use crate::memory::request::zone_or_utc;
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
 use crate::relevance::Admission;
-use crate::service::retrieval::RetrievalRequest;
+use crate::service::retrieval::{ReplyBudget, RetrievalRequest};
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
@@ -110,7 +110,8 @@ const QUERY_CHARS_MAX: usize = 8192;
 /// `GET /v1/retrieve`.
 pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = request.read_namespaces()?;
-    let search = self::request(&request.query)?;
+    let mut search = self::request(&request.query)?;
+    search.budget = request.reply_budget.clone();
     Reply::ok(&request.app.reads.retrieve(request.account(), &namespaces, &search)?)
 }
 
@@ -171,6 +172,7 @@ impl RetrieveQuery {
             zone: Some(zone),
             full: self.detail.as_deref() == Some("full"),
             explain: explain(self.explain.last())?,
+            budget: ReplyBudget::default(),
         })
     }
 }

@@ -221,7 +221,8 @@ fn topic(text: &str) -> Result<Option<String>> {
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let start = Instant::now();
     let namespace = request.read_namespace()?;
-    let search = search(&request.query)?;
+    let mut search = search(&request.query)?;
+    search.budget = request.reply_budget.clone();
     let skills = request.app.skills.find(request.account(), &namespace, &search)?;
     Reply::ok(&SkillsView { namespace: &namespace, skills, millis: milliseconds_since(start) })
 }

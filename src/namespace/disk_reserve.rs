@@ -21,6 +21,8 @@ const DISK_PER_RESERVE: u64 = 16;
 const FREE_PER_GROWTH: u64 = 2;
 /// The reserve grows by multiples of this size.
 const PART_BYTES: u64 = 256 << 10;
+/// Zeros that are written at once.
+const ZEROS_BYTES: usize = 64 << 10;
 /// Free space below which a start releases the reserve.
 const START_BYTES_MIN: u64 = 8 << 20;
 
@@ -110,8 +112,8 @@ fn reserve_after_growth(reserved: u64, space: &DiskSpace) -> u64 {
 
 fn append_zeros(file: &mut File, bytes: u64) -> io::Result<()> {
     // Zeros are written because a file system may not allocate space for a hole.
-    let zeros = [0; PART_BYTES as usize];
-    for _ in 0..bytes / PART_BYTES {
+    let zeros = [0; ZEROS_BYTES];
+    for _ in 0..bytes / ZEROS_BYTES as u64 {
         file.write_all(&zeros)?;
     }
     Ok(())

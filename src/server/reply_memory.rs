@@ -1,7 +1,11 @@
 //! Memory for replies: taken before a reply is made, held until it is written.
+//!
+//! Before a request is answered, the size of its reply is estimated. A search also takes memory for each memory that it
+//! reads, as it reads ([`GrowingMemory`]): the first long reply would otherwise be complete before it is counted.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -14,6 +18,7 @@ use super::slots::HeldSlots;
 use crate::api::error;
 use crate::api::routes::ResponseSize;
 use crate::api::{AcceptedWrite, Reply, ReplyBody};
+use crate::service::retrieval::TextBudget;
 
 /// Memory for a large answer whose size is unknown: 1 MiB, or a 64th of the budget if that is less.
 const UNKNOWN_BYTES: usize = 1 << 20;
@@ -97,6 +102,11 @@ impl ReplyMemory {
         self.take(sender, bytes).map(Some)
     }
 
+    /// Returns the memory of a reply that is about to be made. It is empty.
+    pub(super) fn growing(&self, sender: &Sender) -> Arc<GrowingMemory> {
+        Arc::new(GrowingMemory { budget: self.budget.clone(), sender: sender.clone(), grown: Mutex::default() })
+    }
+
     /// Changes the reserved memory to the size of the answer, which is held until the answer is written.
     pub(super) fn hold(
         &self,
@@ -147,6 +157,54 @@ impl ReplyMemory {
 
     fn take(&self, sender: &Sender, bytes: usize) -> Result<HeldSlots, Reply> {
         self.budget.take(sender, bytes).ok_or_else(error::unavailable)
+    }
+}
+
+/// The memory of a reply while it is made. It grows before each text of the reply is read.
+pub(super) struct GrowingMemory {
+    budget: MemoryBudget,
+    sender: Sender,
+    grown: Mutex<GrownMemory>,
+}
+
+#[derive(Default)]
+struct GrownMemory {
+    /// Size of the texts so far.
+    text_bytes: usize,
+    /// Memory of the budget.
+    held: Option<HeldSlots>,
+}
+
+impl GrowingMemory {
+    /// Begins with memory that was reserved for the reply.
+    pub(super) fn begin(&self, reserved: Option<HeldSlots>) {
+        self.grown.lock().held = reserved;
+    }
+
+    /// Returns the memory of a reply that is made.
+    pub(super) fn end(&self) -> Option<HeldSlots> {
+        self.grown.lock().held.take()
+    }
+}
+
+impl TextBudget for GrowingMemory {
+    fn take(&self, bytes: usize) -> bool {
+        let mut locked = self.grown.lock();
+        let grown = &mut *locked;
+        grown.text_bytes = grown.text_bytes.saturating_add(bytes);
+        if grown.text_bytes <= SMALL_BYTES {
+            return true;
+        }
+        // A small budget must not refuse a reply that fits into it once it is made.
+        let making = grown.text_bytes.saturating_mul(MAKING_FACTOR).min(self.budget.bytes() / 2);
+        let needed = making.max(grown.text_bytes);
+        match &mut grown.held {
+            Some(held) => held.grow(MemoryBudget::units_of(needed)),
+            None => {
+                grown.held = self.budget.take(&self.sender, needed);
+                grown.held.is_some()
+            }
+        }
     }
 }
 
@@ -203,6 +261,25 @@ impl SizeEstimates {
 mod tests {
     use super::*;
     use cuebase_storage::AccountId;
+
+    #[test]
+    fn texts_of_a_reply_take_memory_before_they_are_read() {
+        let sender = Sender::Account(AccountId::new("a").expect("is valid"));
+        let budget = MemoryBudget::for_accounts(16);
+        let replies = ReplyMemory::new(budget.clone());
+        let first = replies.growing(&sender);
+        assert!(first.take(SMALL_BYTES));
+        assert!(first.end().is_none(), "a small reply takes nothing");
+        // Three times its size, but at most half of the budget.
+        assert!(first.take(6 << 20));
+        let second = replies.growing(&sender);
+        assert!(second.take(1 << 20) && second.take(1 << 20));
+        assert!(!second.take(7 << 20), "the budget is used up");
+        drop(first.end());
+        assert!(second.take(1 << 20));
+        drop(second);
+        assert!(budget.take(&sender, 16 << 20).is_some(), "all memory is given back");
+    }
 
     #[test]
     fn an_estimate_follows_the_largest_answer_and_falls_again() {

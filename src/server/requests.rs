@@ -19,7 +19,7 @@ use super::admission::{Admission, RunPermit};
 use super::body::{MemoryBudget, ReceivedBody, RequestBody};
 use super::client_body::ClientBody;
 use super::forwarding::{ForwardedCaller, Forwarding, Questions};
-use super::reply_memory::{HeldReply, ReplyMemory};
+use super::reply_memory::{GrowingMemory, HeldReply, ReplyMemory};
 use super::response_body::ResponseBody;
 use super::sender::Sender;
 use super::slots::HeldSlots;
@@ -36,6 +36,7 @@ use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::metrics::Metrics;
 use crate::metrics::day::events::AnsweredRequest;
+use crate::service::retrieval::ReplyBudget;
 use crate::service::search_threads::{ClientPresence, Search};
 use crate::telemetry;
 
@@ -140,6 +141,7 @@ struct RouteTask {
     sender: Sender,
     response_size: ResponseSize,
     slot: Arc<RetrievalSlot>,
+    memory: Arc<GrowingMemory>,
     unknown: UnknownNames,
     error_format: ErrorFormat,
     call: HandlerCall,
@@ -380,6 +382,7 @@ impl RequestHandler {
         let sender = request.sender();
         let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format, .. } = request;
         let slot = Arc::new(RetrievalSlot::default());
+        let memory = self.reply_memory.growing(&sender);
         let response_size = response_size(route, &query);
         let request = RouteRequest {
             app: Arc::clone(&self.app),
@@ -389,6 +392,7 @@ impl RequestHandler {
             headers,
             body: body.bytes.clone(),
             retrieval_slot: Arc::clone(&slot),
+            reply_budget: ReplyBudget::limited(memory.clone()),
         };
         let call = match (&route.handler, principal) {
             (Handler::Guarded(handler), Some(principal)) => {
@@ -400,13 +404,13 @@ impl RequestHandler {
                 return Err(error::reply(&Error::internal("a guarded route without a caller"), &error_format));
             }
         };
-        Ok(RouteTask { route, sender, response_size, slot, unknown, error_format, call })
+        Ok(RouteTask { route, sender, response_size, slot, memory, unknown, error_format, call })
     }
 
     /// Admits a task and runs it on the executor of its route. Warnings about unknown names are added to the handler's
     /// replies and errors.
     async fn run(&self, task: RouteTask) -> Result<HeldReply, Failure> {
-        let RouteTask { route, sender, response_size, slot, unknown, error_format, call } = task;
+        let RouteTask { route, sender, response_size, slot, memory, unknown, error_format, call } = task;
         if route.executor == Executor::Inline {
             return match call.run(route) {
                 Ok(reply) => Ok(HeldReply::from(reply)),
@@ -415,7 +419,7 @@ impl RequestHandler {
         }
         let permit = self.admit(route, &sender, response_size).await?;
         // Reserved after the wait: the estimate is better if such answers were made in the meantime.
-        let memory = self.reply_memory.reserve(route.path, &sender, response_size)?;
+        memory.begin(self.reply_memory.reserve(route.path, &sender, response_size)?);
         let outcome = match route.executor {
             Executor::Retrieval | Executor::Retrieve => {
                 slot.hold(permit);
@@ -424,7 +428,7 @@ impl RequestHandler {
             Executor::Ordinary | Executor::Inline => run_blocking(route, permit, call).await,
         };
         match outcome {
-            Ok(reply) => Ok(self.hold(route, &sender, reply, memory)?),
+            Ok(reply) => Ok(self.hold(route, &sender, reply, memory.end())?),
             Err(error) => Err(Failure::of(error, &unknown, &error_format)),
         }
     }

@@ -148,6 +148,11 @@ impl HeldSlots {
         Arc::clone(&self.running)
     }
 
+    /// Holds at least a number of slots. Returns false and changes nothing if not enough are free.
+    pub(super) fn grow(&mut self, slots: usize) -> bool {
+        slots <= self.held || self.resize(slots)
+    }
+
     /// Changes the number of held slots. Returns false and changes nothing if not enough are free.
     pub(super) fn resize(&mut self, slots: usize) -> bool {
         if slots <= self.held {

@@ -71,7 +71,7 @@ impl NamespaceDirectory {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOwner`](crate::error::Error::NotOwner).
+    /// [`Error::NotOwner`].
     pub fn require_owned(&self, namespace: &NamespaceRecord) -> Result<()> {
         Ok(self.store.require_owned(&namespace.key())?)
     }

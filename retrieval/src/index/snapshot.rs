@@ -8,9 +8,10 @@ use super::layer::Document;
 use super::ledger::Ledger;
 use super::log::LogFile;
 use super::table::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::head::Head;
 use crate::memory::Memory;
+use crate::text_budget::TextBudget;
 use crate::tokens::TokenVectors;
 
 /// A namespace's index at one moment. It never changes, and holding it is cheap.
@@ -60,6 +61,16 @@ impl Snapshot {
     /// Reads the memory of a document from the log.
     pub(crate) fn memory(&self, document: Document<'_>) -> Result<Memory> {
         self.log.memory(document.frame())
+    }
+
+    /// Reads the memory of a document from the log, if the budget has room for it.
+    pub(crate) fn memory_within(&self, document: Document<'_>, budget: &dyn TextBudget) -> Result<Memory> {
+        let frame = document.frame();
+        let bytes = usize::try_from(frame.end - frame.start).unwrap_or(usize::MAX);
+        if !budget.take(bytes) {
+            return Err(Error::OverBudget);
+        }
+        self.log.memory(frame)
     }
 
     /// Reads the path of a document, by name.

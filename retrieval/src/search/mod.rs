@@ -39,6 +39,7 @@ use crate::ids::DocumentId;
 use crate::index::Snapshot;
 use crate::query::Query;
 use crate::ranking::signals::Signals;
+use crate::text_budget::{TextBudget, Unlimited};
 use crate::threads::RunningSearch;
 
 impl Snapshot {
@@ -49,6 +50,15 @@ impl Snapshot {
     /// [`Error::Dimensions`](crate::Error::Dimensions) if the query's vector has another length than the index's rows;
     /// otherwise the errors of reading the log.
     pub fn search(&self, query: &Query<'_>) -> Result<SearchResults> {
+        self.search_within(query, &Unlimited)
+    }
+
+    /// Answers a query whose hits fit into a budget.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`](crate::Error::OverBudget) if the hits do not fit; otherwise those of [`Self::search`].
+    pub fn search_within(&self, query: &Query<'_>, budget: &dyn TextBudget) -> Result<SearchResults> {
         let start = Instant::now();
         let running = RunningSearch::begin();
         let search = Search::new(self, query, running.threads(self.cues.rows()))?;
@@ -57,7 +67,7 @@ impl Snapshot {
         let ranking_start = Instant::now();
         let candidates = search.candidates(&mut arms);
         let ranking = search.rank_candidates(&candidates, &arms, words.soft_match, &words.names);
-        let hits = search.read(&ranking)?;
+        let hits = search.read(&ranking, budget)?;
         Ok(SearchResults {
             hits,
             vector_time: arms.cue.time,

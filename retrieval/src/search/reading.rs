@@ -12,6 +12,7 @@ use crate::hash::StatementHash;
 use crate::index::ValidityState;
 use crate::memory::Memory;
 use crate::ranking::claims::Standing;
+use crate::text_budget::TextBudget;
 
 /// A candidate that becomes a hit, with the candidates that repeat it.
 pub(super) struct Chosen<'a> {
@@ -21,13 +22,13 @@ pub(super) struct Chosen<'a> {
 
 impl Search<'_> {
     /// Reads the best candidates' memories, on two threads if the search may use several.
-    pub(super) fn read(&self, ranking: &Ranking<'_>) -> Result<Vec<Hit>> {
+    pub(super) fn read(&self, ranking: &Ranking<'_>, budget: &dyn TextBudget) -> Result<Vec<Hit>> {
         let best = self.choose(ranking);
         let terms = self.term_scores();
         let (first, second) = best.split_at(best.len() / 2);
         let (first, second) = self
             .threads
-            .both(|| self.hits(ranking, first, terms.as_ref()), || self.hits(ranking, second, terms.as_ref()));
+            .both(|| self.hits(ranking, first, terms.as_ref(), budget), || self.hits(ranking, second, terms.as_ref(), budget));
         let mut hits = first?;
         hits.append(&mut second?);
         Ok(hits)
@@ -60,11 +61,17 @@ impl Search<'_> {
     }
 
     /// Reads the chosen memories. `terms` are given if hits are explained.
-    fn hits(&self, ranking: &Ranking<'_>, chosen: &[Chosen<'_>], terms: Option<&TermScores<'_>>) -> Result<Vec<Hit>> {
+    fn hits(
+        &self,
+        ranking: &Ranking<'_>,
+        chosen: &[Chosen<'_>],
+        terms: Option<&TermScores<'_>>,
+        budget: &dyn TextBudget,
+    ) -> Result<Vec<Hit>> {
         let mut hits = Vec::with_capacity(chosen.len());
         for one in chosen {
             if let Some(document) = ranking.table.document(one.candidate.document) {
-                let memory = self.snapshot.memory(document)?;
+                let memory = self.snapshot.memory_within(document, budget)?;
                 let mut explanation = None;
                 if let Some(terms) = terms {
                     explanation = Some(Box::new(self.explanation(ranking, one.candidate, &memory, terms)?));

@@ -1,6 +1,9 @@
 //! What to retrieve.
 
-use cuebase_retrieval::{Currency, Explain, Filter};
+use std::fmt;
+use std::sync::Arc;
+
+use cuebase_retrieval::{Currency, Explain, Filter, TextBudget};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -31,4 +34,33 @@ pub struct RetrievalRequest {
     pub full: bool,
     /// Whether hits of a query come with an explanation of their score.
     pub explain: Explain,
+    /// Room for the hits. A node that answers for another one has its own.
+    #[serde(skip)]
+    pub budget: ReplyBudget,
+}
+
+/// Room for the memories of a reply, which is taken before they are read. By default there is room for any.
+#[derive(Clone, Default)]
+pub struct ReplyBudget(Option<Arc<dyn TextBudget>>);
+
+impl ReplyBudget {
+    /// Returns a budget that `limit` limits.
+    pub fn limited(limit: Arc<dyn TextBudget>) -> Self {
+        Self(Some(limit))
+    }
+}
+
+impl TextBudget for ReplyBudget {
+    fn take(&self, bytes: usize) -> bool {
+        match &self.0 {
+            Some(limit) => limit.take(bytes),
+            None => true,
+        }
+    }
+}
+
+impl fmt::Debug for ReplyBudget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "limited" } else { "unlimited" })
+    }
 }

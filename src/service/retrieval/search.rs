@@ -14,7 +14,7 @@ use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 
 use super::prepared_query::{EmbeddedQuery, PreparedQuery};
-use super::request::RetrievalRequest;
+use super::request::{ReplyBudget, RetrievalRequest};
 use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, SearchedNamespace};
 use crate::error::Result;
 use crate::model::Deadline;
@@ -119,8 +119,9 @@ impl Reads {
         let synonyms = vocabulary.synonyms(text, &mentions);
         let embedding = self.embed_query(lease, with_synonyms(text, &synonyms), search);
         let prepared = PreparedQuery::new(search.request, embedding.of(text, &synonyms), search.now);
+        let budget = &search.request.budget;
         let SnapshotResults { head, results } =
-            self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &prepared)))?;
+            self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &prepared, budget)))?;
         let times = SearchTimes {
             vector: results.vector_time + embedding.time,
             lexical: results.lexical_time,
@@ -181,7 +182,7 @@ fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<Sear
         as_of: request.as_of,
         currency: request.currency,
     };
-    let (head, page) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
+    let (head, page) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list_within(&listing, &request.budget)?)))?;
     Ok(SearchResult {
         namespaces: vec![SearchedNamespace::here(lease, head, SearchTimes::default())],
         hits: page.memories.into_iter().map(FoundMemory::listed).collect(),
@@ -189,8 +190,13 @@ fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<Sear
     })
 }
 
-fn search_snapshot(snapshot: &Snapshot, prepared: &PreparedQuery<'_>) -> Result<SnapshotResults, IndexError> {
-    Ok(SnapshotResults { head: snapshot.head(), results: snapshot.search(&prepared.query(snapshot))? })
+fn search_snapshot(
+    snapshot: &Snapshot,
+    prepared: &PreparedQuery<'_>,
+    budget: &ReplyBudget,
+) -> Result<SnapshotResults, IndexError> {
+    let results = snapshot.search_within(&prepared.query(snapshot), budget)?;
+    Ok(SnapshotResults { head: snapshot.head(), results })
 }
 
 /// Returns the text to be embedded: the query with the first synonym of each term after the term.
