@@ -62,8 +62,8 @@ impl Job for Sweep {
             if stop.wait_for(RESERVE_INTERVAL) == Wake::Stop {
                 return Wake::Stop;
             }
-            // Its failure is logged, and the sweep reports it if it lasts.
-            let _ = self.reserve_space();
+            // The sweep logs and reports a failure that lasts.
+            let _ = self.reserve.grow();
         }
         Wake::Work
     }

@@ -402,7 +402,9 @@ impl Namespaces {
         };
         let Some(record) = self.context.store.namespace(account, name)? else { return Ok(None) };
         let retired = match self.context.store.retire_namespace(&record).map_err(Error::from) {
-            Err(Error::Disk { trouble, .. }) if trouble != DiskTrouble::Unreachable => self.retire_with_reserve(&record)?,
+            Err(Error::Disk { trouble, .. }) if trouble != DiskTrouble::Unreachable => {
+                self.retire_with_reserve(&record)?
+            }
             retired => retired?,
         };
         if !retired {

@@ -284,9 +284,7 @@ fn a_file_system_that_was_shut_down_is_reported_as_unavailable_storage() {
     let rules = refused.map(|operation| format!("eio {operation} data/ 0"));
     watched.disk.set_rules(&rules.each_ref().map(String::as_str));
     let is_unavailable = |answer: &Answer| {
-        answer.status == 503
-            && answer.body.to_string().contains("storage_unavailable")
-            && answer.retry_after.is_some()
+        answer.status == 503 && answer.body.to_string().contains("storage_unavailable") && answer.retry_after.is_some()
     };
     let media_path = format!("/v1/media/{media}");
     for _ in 0..2 {
@@ -298,7 +296,9 @@ fn a_file_system_that_was_shut_down_is_reported_as_unavailable_storage() {
             let answer = server.post(path, &body);
             assert!(is_unavailable(&answer), "{path}: {answer:?}");
         }
-        for path in ["/v1/retrieve?q=lighthouse", "/v1/memories/facts/a.md?detail=full", "/v1/tree", media_path.as_str()] {
+        for path in
+            ["/v1/retrieve?q=lighthouse", "/v1/memories/facts/a.md?detail=full", "/v1/tree", media_path.as_str()]
+        {
             let read = server.get(path);
             assert!(read.status == 200 || is_unavailable(&read), "{path}: {read:?}");
         }

@@ -26,9 +26,10 @@ impl Search<'_> {
         let best = self.choose(ranking);
         let terms = self.term_scores();
         let (first, second) = best.split_at(best.len() / 2);
-        let (first, second) = self
-            .threads
-            .both(|| self.hits(ranking, first, terms.as_ref(), budget), || self.hits(ranking, second, terms.as_ref(), budget));
+        let (first, second) = self.threads.both(
+            || self.hits(ranking, first, terms.as_ref(), budget),
+            || self.hits(ranking, second, terms.as_ref(), budget),
+        );
         let mut hits = first?;
         hits.append(&mut second?);
         Ok(hits)

@@ -37,7 +37,7 @@ pub use self::hit::{
 pub use self::listing::{Facets, ListingPage, ListingSelection, MemoryList, MemoryOrder};
 pub(super) use self::remote::RemoteNamespace;
 pub use self::request::{ReplyBudget, RetrievalRequest};
-pub use cuebase_retrieval::TextBudget;
 pub use self::response::RetrievalResponse;
 pub(super) use self::search_result::SearchPlace;
 pub use self::search_result::{Definition, FoundMemory, SearchResult};
+pub use cuebase_retrieval::TextBudget;

@@ -182,7 +182,8 @@ fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<Sear
         as_of: request.as_of,
         currency: request.currency,
     };
-    let (head, page) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list_within(&listing, &request.budget)?)))?;
+    let (head, page) =
+        lease.read(|snapshot| Ok((snapshot.head(), snapshot.list_within(&listing, &request.budget)?)))?;
     Ok(SearchResult {
         namespaces: vec![SearchedNamespace::here(lease, head, SearchTimes::default())],
         hits: page.memories.into_iter().map(FoundMemory::listed).collect(),

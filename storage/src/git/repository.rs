@@ -105,7 +105,9 @@ impl Repository {
                     return Ok(Some(id));
                 }
             }
-            Err(error) if DiskTrouble::from_io_error(&error).is_some() => return Err(Error::io("read", &branch)(error)),
+            Err(error) if DiskTrouble::from_io_error(&error).is_some() => {
+                return Err(Error::io("read", &branch)(error));
+            }
             Err(_) => {}
         }
         let repository = self.open()?;
