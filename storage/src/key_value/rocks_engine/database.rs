@@ -263,6 +263,23 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_is_open_for_reads_serves_them_and_is_reopened_by_a_write() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = RocksEngine::open(folder.path()).expect("opens");
+        let mut batch = Batch::new();
+        batch.put(Column::Namespaces, "a", "1");
+        store.write(&batch, Durability::Synced).expect("writes");
+        {
+            let mut db = store.db.write();
+            *db = open::open_for_reads(folder.path(), store.memory, &store.cache).expect("opens");
+        }
+        assert_eq!(store.get(Column::Namespaces, b"a").expect("reads"), Some(b"1".to_vec()));
+        let refused = store.write_once(&batch).expect_err("accepts no writes");
+        assert!(refused.disk_trouble().is_some(), "{refused:?}");
+        store.write(&batch, Durability::Synced).expect("writes after it was opened again");
+    }
+
+    #[test]
     fn a_second_process_fails_with_locked() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let _held = RocksEngine::open(folder.path()).expect("opens");

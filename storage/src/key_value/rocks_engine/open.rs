@@ -85,7 +85,7 @@ pub(super) fn open_or_recover(path: &Path, memory: EngineMemory, cache: &Cache) 
 }
 
 /// Opens an existing database without writing anything: its log is replayed into memory. `None` if that fails.
-fn open_for_reads(path: &Path, memory: EngineMemory, cache: &Cache) -> Option<DB> {
+pub(super) fn open_for_reads(path: &Path, memory: EngineMemory, cache: &Cache) -> Option<DB> {
     let options = options(DBRecoveryMode::TolerateCorruptedTailRecords, memory);
     // Only the column families on disk: a missing one cannot be created.
     let names = DB::list_cf(&options, path).ok()?;
