@@ -21,7 +21,7 @@ const UNREAD_MAX: usize = 30;
 /// The server discards the rest of a refused body until its client pauses for this long.
 const DISCARD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Memories of a megabyte that a retrieval with few hits returns.
-const LONG_MEMORIES: usize = 48;
+const LONG_MEMORIES: usize = 24;
 /// Memories in one directory. The list of their long paths takes more than a megabyte.
 const LISTED_MEMORIES: usize = 4000;
 
