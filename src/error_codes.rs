@@ -117,8 +117,7 @@ error_codes! {
     InvalidTimeField = "invalid_time_field", BAD_REQUEST;
     /// `timezone` is not an IANA time zone name.
     InvalidTimezone = "invalid_timezone", BAD_REQUEST;
-    /// A condition of `where` is not `key:value` or one of the other forms, which the message lists, or two of them
-    /// contradict each other.
+    /// A condition of `where` is not of a form that the message lists, or two conditions contradict each other.
     InvalidWhere = "invalid_where", BAD_REQUEST;
     /// The payment provider does not accept live payments for this merchant yet.
     MerchantNotLive = "merchant_not_live", SERVICE_UNAVAILABLE;
