@@ -385,7 +385,8 @@ mod tests {
         for transaction in last.store.transactions(&account, usize::MAX).expect("reads") {
             debited += transaction.amount_paise;
         }
-        assert_eq!((last.balance(&account).expect("reads"), debited), (-80, -80));
+        let wallet = last.store.wallet(&account).expect("reads").expect("a wallet");
+        assert_eq!((wallet.balance_paise, debited), (-80, -80));
     }
 
     #[test]
