@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use cuebase_storage::NamespaceKey;
-use cuebase_storage::error::DiskTrouble;
+use cuebase_storage::error::{DiskTrouble, NameKind};
 
 use crate::documents::error::DocumentError;
 use crate::error_codes::ErrorCode;
@@ -301,6 +301,15 @@ impl From<cuebase_storage::Error> for Error {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
             (cuebase_storage::Error::NamespaceGone(_), _) => Self::NamespaceGone,
             (cuebase_storage::Error::NotOwner(namespace), _) => Self::NotOwner(namespace.clone()),
+            (cuebase_storage::Error::NameTaken { existing, kind, .. }, _) => {
+                let remedy = match kind {
+                    NameKind::Directory if existing.ends_with(".md") => {
+                        "`cuebase doctor --repair` moves its memories to another directory"
+                    }
+                    _ => "choose another path",
+                };
+                Self::invalid(ErrorCode::InvalidPath, format!("{error}: {remedy}"))
+            }
             (cuebase_storage::Error::BackupInProgress, _) => Self::backup_in_progress("try again after it"),
             // The reason may quote the client's input, which must not be in the log.
             (cuebase_storage::Error::Invalid { what, .. }, None) => Self::internal(format!("{what}: not valid")),

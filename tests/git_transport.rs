@@ -321,6 +321,9 @@ fn a_bad_file_is_refused_with_its_line_and_changes_nothing() {
         ("facts/tag.md", "---\ncues: [q]\ntags:\n- fine\n- no!\n---\n# Tag\n", "line 5"),
         ("facts/meta.md", "---\nmetadata:\n  size: 4\n  parts: [a]\n---\n# Parts\n", "line 4"),
         ("facts/a b.md", "# A space\n", "facts/a b.md"),
+        ("facts/b.md/c.md", "# C\n", "rename the directory facts/b.md"),
+        ("facts/b.md/picture.txt", "text\n", "rename the directory facts/b.md"),
+        ("vocab/b.md/c.md", "# C\n\n> a letter\n", "rename the directory vocab/b.md"),
         ("vocab/x.md", "says nothing\n", "names no term"),
     ] {
         let clone = clone_default(&server, folder.path(), "clone");
@@ -344,6 +347,9 @@ fn a_bad_file_is_refused_with_its_line_and_changes_nothing() {
     commit(&clone, "fine\n\nCuebase-Message: 01ARZ3NDEKTSV4RRFFQ69G5FAV");
     let error = git_error(&clone, &["push"]);
     assert!(error.contains("Cuebase-Message"), "{error}");
+    git_output(&clone, &["commit", "-q", "--amend", "-m", "fine\n\nCuebase-Repair: paths"]);
+    let error = git_error(&clone, &["push"]);
+    assert!(error.contains("Cuebase-Repair"), "{error}");
     assert_eq!(head(&server), before);
     assert_eq!(std::fs::read_dir(data.join("trash")).map_or(0, Iterator::count), 0, "the trash is not empty");
 }

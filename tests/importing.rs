@@ -166,6 +166,18 @@ fn a_line_that_is_not_utf_8_is_named() {
 }
 
 #[test]
+fn files_in_a_directory_named_like_a_memory_are_refused_with_both_names() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let notes = folder.path().join("notes");
+    save(&notes.join("facts/a.md/b.md"), "# B\n");
+    save(&notes.join("facts/good.md"), "# Good\n");
+    let error = import_error(&data, &notes, &["--format", "markdown"]);
+    assert!(error.contains("facts/a.md/b.md: ") && error.contains("rename the directory facts/a.md"), "{error}");
+    assert_eq!(head(&server), serde_json::Value::Null);
+}
+
+#[test]
 fn mem0_memories_are_imported_as_files() {
     let (folder, data) = fresh();
     let server = Server::start(&data);

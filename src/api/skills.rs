@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use cuebase_retrieval::Filter;
-use cuebase_storage::memory_file::{Tier, path};
+use cuebase_storage::memory_file::{MemoryPath, Tier};
 use cuebase_storage::records::SentTime;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
@@ -199,7 +199,7 @@ fn topic(text: &str) -> Result<Option<String>> {
     if text.is_empty() {
         return Ok(None);
     }
-    if path::parse_directory(&format!("skills/{text}")).is_ok() {
+    if check_topic(text).is_ok() {
         return Ok(Some(text.to_owned()));
     }
     let mut slugs = Vec::new();
@@ -211,10 +211,15 @@ fn topic(text: &str) -> Result<Option<String>> {
         slugs.push(slug(segment, "topic"));
     }
     let topic = slugs.join("/");
-    if let Err(error) = path::parse_directory(&format!("skills/{topic}")) {
+    if let Err(error) = check_topic(&topic) {
         return Err(Error::invalid(ErrorCode::InvalidPath, format!("topic: {text:?}: {error}")));
     }
     Ok(Some(topic))
+}
+
+/// Checks that a skill in the directory of a topic can have a path.
+fn check_topic(topic: &str) -> cuebase_storage::Result<MemoryPath> {
+    format!("skills/{topic}/skill.md").parse()
 }
 
 /// `GET /v1/skills`.

@@ -1,5 +1,6 @@
 //! Checks of files that a person wrote or changed. An error names the problem, and the line if possible.
 
+use cuebase_storage::memory_file::path::memory_named_directory;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile, Tier};
 
@@ -11,8 +12,17 @@ pub const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// Whether the file at a path must be a memory or a term. All other files are not checked.
 pub fn is_managed(path: &str) -> bool {
-    let Some((folder, _)) = path.split_once('/') else { return false };
-    path.ends_with(".md") && (folder == VOCABULARY_FOLDER || Tier::ALL.iter().any(|tier| tier.name() == folder))
+    path.ends_with(".md") && is_below_managed_folder(path)
+}
+
+/// Whether a path is below a tier or the vocabulary.
+fn is_below_managed_folder(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(folder, _)| is_managed_folder(folder))
+}
+
+/// Whether a name is that of a tier or the vocabulary.
+fn is_managed_folder(name: &str) -> bool {
+    name == VOCABULARY_FOLDER || Tier::ALL.iter().any(|tier| tier.name() == name)
 }
 
 /// Whether a [managed](is_managed) path is that of a term.
@@ -26,6 +36,7 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Content, String> {
         return Err(format!("has {} bytes, more than {FILE_BYTES_MAX}", bytes.len()));
     }
     if is_term(path) {
+        check_directories(path)?;
         return TermFile::parse(bytes).map(Content::Term).map_err(|error| error.to_string());
     }
     path.parse::<MemoryPath>().map_err(|error| error.to_string())?;
@@ -43,6 +54,21 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Content, String> {
     }
     metadata::check_count(&file.front.metadata).map_err(|error| error.to_string())?;
     Ok(Content::Memory(Box::new(file)))
+}
+
+/// Checks that no directory below a tier or the vocabulary has a name that a memory or term could have. Without this
+/// check, a file that is not managed could bring such a directory.
+pub fn check_directories(path: &str) -> Result<(), String> {
+    if is_managed_folder(path) {
+        return Err(format!("{path} is the name of a directory of memories or terms: rename the file"));
+    }
+    if !is_below_managed_folder(path) {
+        return Ok(());
+    }
+    match memory_named_directory(path) {
+        Some(directory) => Err(format!("only the last segment may end in .md: rename the directory {directory}")),
+        None => Ok(()),
+    }
 }
 
 /// Returns the number of the first line after the opening fence that contains a text, or 1 if the file spells it
@@ -108,5 +134,17 @@ mod tests {
         assert!(named.contains("\"a b\"") && named.ends_with("at line 2"), "{named}");
         assert!(error("facts/a b.md", "# A\n").contains("path"));
         assert!(error("vocab/a.md", "no heading").contains("term"));
+    }
+
+    #[test]
+    fn a_directory_named_like_a_memory_is_refused_with_both_names() {
+        for path in ["facts/a.md/b.md", "vocab/a.md/b.md"] {
+            let message = error(path, "# B\n\n> b\n");
+            assert!(message.contains(&path[..path.len() - "/b.md".len()]), "{message}");
+        }
+        assert!(check_directories("facts/a.md/picture.png").is_err());
+        assert!(check_directories("notes/a.md/picture.png").is_ok());
+        assert!(check_directories("facts/a.md").is_ok());
+        assert!(check_directories("facts").is_err(), "a file");
     }
 }

@@ -40,7 +40,7 @@ fn free_path(context: &mut PlanContext<'_>, files: &BTreeMap<String, TermFile>, 
     let stem = slug(&draft.term, &format!("term-{:08x}", short_hash(&draft.term)));
     let name = free_name(&stem, |name: &str| -> Result<bool> {
         let path = format!("{VOCABULARY_FOLDER}/{name}");
-        Ok(!files.contains_key(&path) && !context.contains(&path)?)
+        Ok(!files.contains_key(&path) && !context.is_taken(&path)?)
     })?;
     Ok(format!("{VOCABULARY_FOLDER}/{name}"))
 }

@@ -30,11 +30,17 @@ impl Namer {
         let mut paths = Vec::with_capacity(drafts.len());
         for draft in drafts {
             let month = draft.occurred.at.to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y-%m").to_string();
-            let base = format!("{}/{}/{month}", draft.tier.name(), slug(&draft.topic, "somebody"));
+            let topic = format!("{}/{}", draft.tier.name(), slug(&draft.topic, "somebody"));
+            let base = format!("{}/{month}", free_directory(&topic, writer)?);
             let number = self.current.entry(base.clone()).or_insert(1);
             let (folder, names) = loop {
                 let folder = if *number == 1 { base.clone() } else { format!("{base}-{number}") };
                 if !taken.contains_key(&folder) {
+                    if writer.contains(&folder)? {
+                        // As for a topic.
+                        *number += 1;
+                        continue;
+                    }
                     taken.insert(folder.clone(), writer.names(&folder)?.into_iter().collect());
                 }
                 match taken.get_mut(&folder) {
@@ -48,6 +54,17 @@ impl Namer {
         }
         Ok(paths)
     }
+}
+
+/// Returns a path of which no file has the name: a pushed file can have the name of a topic.
+fn free_directory(path: &str, writer: &mut Writer) -> Result<String, Error> {
+    let mut directory = path.to_owned();
+    let mut number = 1u64;
+    while writer.contains(&directory)? {
+        number += 1;
+        directory = format!("{path}-{number}");
+    }
+    Ok(directory)
 }
 
 /// Returns `stem.md`, or, if that is taken, `stem-2.md` and so on: a free name whose predecessor is taken.

@@ -70,13 +70,16 @@ pub enum Content {
     Memory(Box<MemoryFile>),
     /// A term of the vocabulary.
     Term(TermFile),
+    /// A file that is neither, or that cannot be parsed. It is not indexed.
+    Other(Vec<u8>),
 }
 
 impl Content {
-    pub(super) fn render(&self) -> cuebase_storage::Result<String> {
+    pub(super) fn render(&self) -> cuebase_storage::Result<Vec<u8>> {
         match self {
-            Self::Memory(file) => file.render(),
-            Self::Term(file) => file.render(),
+            Self::Memory(file) => Ok(file.render()?.into_bytes()),
+            Self::Term(file) => Ok(file.render()?.into_bytes()),
+            Self::Other(bytes) => Ok(bytes.clone()),
         }
     }
 }
@@ -102,10 +105,15 @@ impl PlanContext<'_> {
         Ok(self.git.contains(path)?)
     }
 
+    /// Whether a file or a directory exists at a path.
+    pub fn is_taken(&mut self, path: &str) -> Result<bool> {
+        Ok(self.git.is_taken(path)?)
+    }
+
     /// Whether the file at a path already has this content.
     pub fn holds(&mut self, path: &str, content: &Content) -> Result<bool> {
         let rendered = content.render()?;
-        Ok(self.read(path)?.is_some_and(|bytes| bytes == rendered.as_bytes()))
+        Ok(self.read(path)?.is_some_and(|bytes| bytes == rendered))
     }
 
     /// Returns the memory at a path, or `None` if none exists or it cannot be parsed.

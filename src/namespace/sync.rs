@@ -25,6 +25,9 @@ use crate::model::{Models, StaticTable, Vectors, index_settings};
 /// The trailer that ties a commit to the queue message it came from.
 pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
 
+/// The trailer of a commit that repaired paths. What was replaced before it has been restored.
+pub const REPAIR_TRAILER: &str = "Cuebase-Repair";
+
 /// Commits after the recorded head whose paths are recorded one by one. The paths of a longer history are not recorded.
 const RECORDED_COMMITS_MAX: usize = 10_000;
 
@@ -298,7 +301,7 @@ fn index_change(file: FileChange, lookup: &Lookup<'_>) -> Option<Change> {
 /// path is not a memory's.
 pub(super) fn read_change(change: FileChange, lookup: &Lookup<'_>) -> Result<Memory, Option<String>> {
     // Files outside the tiers, such as the vocabulary, are not memories.
-    let path: MemoryPath = change.path.parse().map_err(|_| None)?;
+    let path = MemoryPath::of_stored(&change.path).map_err(|_| None)?;
     if let Some(content) = &change.content
         && let Some(memory) = read(&path, content, lookup)
     {

@@ -499,7 +499,7 @@ fn edits_of(files: &[PlannedFile]) -> Result<Vec<Edit>> {
     let mut edits = Vec::with_capacity(files.len());
     for file in files {
         let content = match &file.content {
-            Some(content) => Some(content.render()?.into_bytes()),
+            Some(content) => Some(content.render()?),
             None => None,
         };
         edits.push(Edit { path: file.path.clone(), content });
@@ -510,13 +510,13 @@ fn edits_of(files: &[PlannedFile]) -> Result<Vec<Edit>> {
 /// Returns the change of the index for a changed file; none for a file that is not a memory.
 fn index_change(file: PlannedFile, lookup: &sync::Lookup<'_>) -> Option<Change> {
     let PlannedFile { path, content } = file;
-    let parsed: MemoryPath = path.parse().ok()?;
+    let parsed = MemoryPath::of_stored(&path).ok()?;
     match content {
         Some(Content::Memory(file)) => {
             let memory = files::to_memory(&parsed, *file, &|text| lookup.vector(text));
             Some(Change::Put(Box::new(memory)))
         }
-        Some(Content::Term(_)) => None,
+        Some(Content::Term(_) | Content::Other(_)) => None,
         None => Some(Change::Forget(path)),
     }
 }

@@ -48,7 +48,8 @@ fn check_paths(paths: &[String]) -> Result<()> {
         return Err(Error::TooLarge { code: ErrorCode::PayloadTooLarge, message });
     }
     for path in paths {
-        if let Err(error) = path.parse::<MemoryPath>() {
+        // The history may have a memory at a path of an earlier version.
+        if let Err(error) = MemoryPath::of_stored(path) {
             return Err(Error::invalid(ErrorCode::InvalidPath, format!("{path:?}: {error}")));
         }
     }

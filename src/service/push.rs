@@ -18,7 +18,7 @@ use crate::ingest::edited;
 use crate::memory::files;
 use crate::namespace::plan::Content;
 use crate::namespace::registry::Lease;
-use crate::namespace::sync::MESSAGE_TRAILER;
+use crate::namespace::sync::{MESSAGE_TRAILER, REPAIR_TRAILER};
 
 /// Maximum number of memories and terms that a push may change.
 const FILES_MAX: usize = 10_000;
@@ -198,8 +198,18 @@ fn check(pushed: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Ch
     objects.check_limits(&IntakeLimits::PUSH)?;
     let mut changes = pushed.changed_files(from, to, &IntakeLimits::PUSH)?;
     let mut problems = objects.inspect()?;
-    for commit in objects.commits_with_trailer(MESSAGE_TRAILER)? {
-        problems.push(format!("commit {commit}: only the server may write the trailer {MESSAGE_TRAILER}"));
+    for trailer in [MESSAGE_TRAILER, REPAIR_TRAILER] {
+        for commit in objects.commits_with_trailer(trailer)? {
+            problems.push(format!("commit {commit}: only the server may write the trailer {trailer}"));
+        }
+    }
+    for change in &changes {
+        if change.bytes.is_some()
+            && !edited::is_managed(&change.path)
+            && let Err(problem) = edited::check_directories(&change.path)
+        {
+            problems.push(format!("{}: {problem}", change.path));
+        }
     }
     if !problems.is_empty() {
         return Err(CheckError::Refused(PushRefusal::of_problems(&problems)));
@@ -231,7 +241,7 @@ fn check_files(pushed: &Repository, changes: &[ChangedFile]) -> Result<CheckedPu
                 checked.texts.extend(files::cue_texts(&file.front, &file.body));
                 checked.added += u64::from(change.is_new);
             }
-            Ok(Content::Term(_)) => {}
+            Ok(Content::Term(_) | Content::Other(_)) => {}
             Err(problem) => problems.push(format!("{}: {problem}", change.path)),
         }
     }

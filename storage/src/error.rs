@@ -1,6 +1,7 @@
 //! The error type of this crate. Its variants differ in what a caller can do about the failure.
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -54,10 +55,29 @@ impl DiskTrouble {
     }
 }
 
+/// What has a name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+}
+
+impl fmt::Display for NameKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+        })
+    }
+}
+
 /// The cause of an error, of any type.
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// A storage failure. [`Error::Invalid`] reports bad input; every other variant is a failure of the disk or of Cuebase.
+/// A storage failure. [`Error::Invalid`] and [`Error::NameTaken`] report bad input; every other
+/// variant is a failure of the disk or of Cuebase.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -147,6 +167,16 @@ pub enum Error {
     /// The branch moved while a commit was being written. The caller reads the branch again and retries.
     #[error("the branch moved while a commit was being written: read the branch again and retry")]
     Conflict,
+    /// A file cannot be written because a file and a directory would have one name. Nothing has changed.
+    #[error("{path} cannot be written: {existing} is a {kind} in the repository")]
+    NameTaken {
+        /// The path of the file that was not written.
+        path: String,
+        /// The path that exists: that of the file, or of a directory above it.
+        existing: String,
+        /// What exists there.
+        kind: NameKind,
+    },
     /// Data from outside violates the rules of its format.
     #[error("{what}: {reason}")]
     Invalid {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cuebase_storage::Error;
+use cuebase_storage::error::NameKind;
 use cuebase_storage::git::{CommitMessage, Edit, HistoryBudget, PathChangeKind, Repository, Writer};
 
 fn git(repository: &Path, arguments: &[&str]) -> String {
@@ -439,4 +440,47 @@ fn a_reader_of_commits_reads_what_was_written_since_it_was_opened() {
         assert_eq!(reader.read(commit, "facts/a.md").expect("reads"), Some(content.as_bytes().to_vec()));
     }
     assert_eq!(reader.read(two, "facts/none.md").expect("reads"), None);
+}
+
+#[test]
+fn a_file_and_a_directory_never_replace_each_other() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let files = [put("facts/a.md", "one"), put("facts/d/x.md", "two")];
+    let first = writer.commit(&files, &message("first", 1)).expect("commits");
+    for (path, expected, expected_kind) in
+        [("facts/a.md/b.md", "facts/a.md", NameKind::File), ("facts/d", "facts/d", NameKind::Directory)]
+    {
+        let refused = writer.commit(&[put("facts/c.md", "three"), put(path, "four")], &message("second", 2));
+        let Err(Error::NameTaken { existing, kind, .. }) = refused else { panic!("{path}: {refused:?}") };
+        assert_eq!((existing.as_str(), kind), (expected, expected_kind), "{path}");
+        assert_eq!(repository.head().expect("reads"), Some(first), "{path}");
+    }
+    // What does not exist is not removed, and neither is a directory.
+    writer.commit(&[remove("facts/d"), remove("facts/a.md/b.md")], &message("third", 3)).expect("commits");
+    assert!(writer.contains("facts/a.md").expect("reads") && writer.contains("facts/d/x.md").expect("reads"));
+    // A name is free once what has it is removed, in whatever order the edits are.
+    let swapped = [put("facts/d", "x"), remove("facts/d/x.md"), put("facts/a.md/b.md", "y"), remove("facts/a.md")];
+    writer.commit(&swapped, &message("fourth", 4)).expect("commits");
+    let listed = git(repository.path(), &["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert_eq!(listed.lines().collect::<Vec<_>>(), ["facts/a.md/b.md", "facts/d"]);
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+}
+
+#[test]
+fn files_that_a_directory_or_a_file_replaced_are_found_in_the_history() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let files = [put("facts/a.md", "one"), put("facts/d/x.md", "two"), put("facts/e.md", "three")];
+    let first = writer.commit(&files, &message("first", 1)).expect("commits");
+    let swapped = [put("facts/d", "x"), remove("facts/d/x.md"), put("facts/a.md/b.md", "y"), remove("facts/a.md")];
+    writer.commit(&swapped, &message("second", 2)).expect("commits");
+    let head = writer.commit(&[remove("facts/e.md")], &message("third", 3)).expect("commits");
+    let found = repository.replaced_files(head, "Repair").expect("reads");
+    let found: Vec<_> = found.iter().map(|file| (file.path.as_str(), file.commit)).collect();
+    assert_eq!(found, [("facts/a.md", first), ("facts/d/x.md", first)]);
+    let mut repaired = message("repair", 4);
+    repaired.trailers.push(("Repair".to_owned(), "paths".to_owned()));
+    let head = writer.commit(&[put("facts/f.md", "four")], &repaired).expect("commits");
+    assert!(repository.replaced_files(head, "Repair").expect("reads").is_empty());
 }

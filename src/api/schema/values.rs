@@ -20,13 +20,21 @@ use crate::memory::values::{PRINTABLE_PATTERN, described, epoch_seconds, named_v
 /// One line of text: no control characters, and at least one letter or digit.
 const LINE_PATTERN: &str =
     r"^[^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]*[A-Za-z0-9][^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]*$";
-const FOLDER_PATTERN: &str = "^(facts|incidents|rules|skills)(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,30}){0,3}$";
+// A directory has no dot, or does not end in `d`: its name must not end in `.md`.
+const FOLDER_PATTERN: &str = concat!(
+    "^(facts|incidents|rules|skills)",
+    "(/([A-Za-z0-9_-]{1,31}|[A-Za-z0-9_-][A-Za-z0-9._-]{0,29}[A-Za-ce-z0-9_-])){0,3}$"
+);
 const PATH_PATTERN: &str = concat!(
-    "^(facts|incidents|rules|skills)(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,30}){0,3}",
+    "^(facts|incidents|rules|skills)",
+    "(/([A-Za-z0-9_-]{1,31}|[A-Za-z0-9_-][A-Za-z0-9._-]{0,29}[A-Za-ce-z0-9_-])){0,3}",
     r"/[A-Za-z0-9_-][A-Za-z0-9_-]{0,30}\.md$"
 );
 /// Paths at which a skill can be stored.
-const NEW_SKILL_PATH_PATTERN: &str = r"^skills(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,30}){0,3}/[A-Za-z0-9_-]{1,30}\.md$";
+const NEW_SKILL_PATH_PATTERN: &str = concat!(
+    "^skills(/([A-Za-z0-9_-]{1,31}|[A-Za-z0-9_-][A-Za-z0-9._-]{0,29}[A-Za-ce-z0-9_-])){0,3}",
+    r"/[A-Za-z0-9_-]{1,30}\.md$"
+);
 /// Forms of a time in a query, where a plus sign means a space.
 const QUERY_TIME_PATTERN: &str =
     concat!("^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])", "(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z?)?$");

@@ -1,4 +1,4 @@
-//! The examination of an open namespace: its history, and its index.
+//! The examination of an open namespace: its history, its paths, and its index.
 
 use cuebase_storage::records::NamespaceRecord;
 
@@ -15,7 +15,8 @@ pub(super) fn damaged_namespace(record: &NamespaceRecord, description: String) -
     Finding::new(subject_of(record), Health::Damaged, description)
 }
 
-/// Opens and examines a namespace. In repair mode, rebuilds an index that differs from git.
+/// Opens and examines a namespace. In repair mode, repairs paths of earlier versions, and rebuilds an index that differs
+/// from git.
 pub(super) fn examine_namespace(
     app: &App,
     record: &NamespaceRecord,
@@ -49,6 +50,19 @@ pub(super) fn examine_namespace(
         return Ok(damaged_namespace(record, description));
     }
     let mut health = Health::Sound;
+    let problems = lease.path_problems()?;
+    if !problems.is_empty() {
+        if mode == Mode::Examine {
+            return Ok(Finding::new(subject_of(record), Health::Repairable, list(&problems)));
+        }
+        lease.repair_paths()?;
+        let problems = lease.path_problems()?;
+        if !problems.is_empty() {
+            let description = format!("the paths were repaired and still are not valid: {}", list(&problems));
+            return Ok(damaged_namespace(record, description));
+        }
+        health = Health::Repaired;
+    }
     let differences = lease.compare_index()?;
     if !differences.is_empty() {
         if mode == Mode::Examine {

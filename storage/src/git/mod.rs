@@ -6,7 +6,7 @@
 //!
 //! - Objects: [`commit`] reads commits, [`tree`] reads directories in place, [`compare`] finds the files that differ
 //!   between two trees, [`changes`] returns them with their contents, [`history`] walks along first parents within a
-//!   budget.
+//!   budget. [`replaced_files`] finds files that were lost when a directory and a file had one name.
 //! - Files: [`pack`] writes pack files with entries from [`pack_entry`], [`pack_reader`] reads them. [`recent_files`]
 //!   keeps what was written last. [`delta`] encodes large directories as deltas from another version. [`consolidate`]
 //!   joins small packs into larger ones, [`replaced`] lists the packs that joined ones have replaced. [`indexes`]
@@ -51,6 +51,7 @@ mod pack_sequence;
 mod push;
 mod recent_files;
 mod replaced;
+mod replaced_files;
 mod repository;
 mod rewrite;
 mod rewritten_commit;
@@ -70,6 +71,7 @@ pub use ledger::{Ledger, LedgerState, NewPack, PackId};
 pub use ledger_copy::RepositorySize;
 pub use limits::IntakeLimits;
 pub use missing::MissingObjects;
+pub use replaced_files::ReplacedFile;
 pub use repository::Repository;
 pub use rewrite::RewrittenHistory;
 pub use scan::check_pack;

@@ -71,7 +71,7 @@ impl FileVersions {
             match TreeEntry::of(entry) {
                 Some(TreeEntry::Directory(id)) => self.add_tree(id, path),
                 Some(TreeEntry::File(id))
-                    if path.parse::<MemoryPath>().is_ok() && self.seen.insert((id, hash_of(&path))) =>
+                    if MemoryPath::of_stored(&path).is_ok() && self.seen.insert((id, hash_of(&path))) =>
                 {
                     self.files.push((id, path));
                 }

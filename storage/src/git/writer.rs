@@ -20,7 +20,7 @@ use super::pack::{PackBuilder, PackFile, sync_folder};
 use super::recent_files::RecentFiles;
 use super::repository::{BRANCH, BRANCHES, Repository};
 use super::tree::{TreeEntry, read_tree};
-use crate::error::{Error, Result};
+use crate::error::{Error, NameKind, Result};
 
 /// A file in the repository that names the pack and the commit being written, and that commit's parent. It is not
 /// synced: after a loss of power it may be missing or describe an earlier commit.
@@ -174,6 +174,15 @@ impl Writer {
         }
     }
 
+    /// Returns whether a file or a directory exists at a path.
+    pub fn is_taken(&mut self, path: &str) -> Result<bool> {
+        let objects = LazyObjects::new(&self.repository);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let root = cached_root(&mut self.root, self.head, &objects)?;
+        let Some(directory) = root.find(&objects, folder)? else { return Ok(false) };
+        Ok(directory.entries(&objects)?.contains_key(name.as_bytes()))
+    }
+
     /// Returns the names in a directory. A directory that does not exist has none.
     pub fn names(&mut self, folder: &str) -> Result<Vec<String>> {
         let objects = LazyObjects::new(&self.repository);
@@ -204,9 +213,11 @@ impl Writer {
     }
 
     /// Writes one durable commit with all edits and moves the branch to it. Edits that change nothing still create a
-    /// commit.
+    /// commit. Files are removed before others are written, so a directory that becomes empty frees its name.
     ///
     /// # Errors
+    ///
+    /// [`Error::NameTaken`] if a file would replace a directory, or a directory a file.
     ///
     /// [`Error::Conflict`] if the branch was moved by someone else, such as a push. The writer has then read the new
     /// head, and the call can be repeated.
@@ -226,16 +237,18 @@ impl Writer {
         let objects = LazyObjects::new(&self.repository);
         let root = cached_root(&mut self.root, self.head, &objects)?;
         let mut pack = PackBuilder::default();
+        for edit in edits {
+            if edit.content.is_none() {
+                root.remove(&objects, &segments_of(&edit.path)?)?;
+            }
+        }
         let mut written = Vec::with_capacity(edits.len());
         for edit in edits {
-            let mut blob = None;
             if let Some(content) = &edit.content {
                 let id = pack.add_blob(content)?;
                 written.push((id, content));
-                blob = Some(id);
+                root.insert(&objects, &segments_of(&edit.path)?, 0, id)?;
             }
-            let segments: Vec<&[u8]> = edit.path.split('/').map(str::as_bytes).collect();
-            root.apply(&objects, &segments, blob)?;
         }
         let tree = match root.write(&mut pack)? {
             Some(tree) => tree,
@@ -480,31 +493,49 @@ impl Directory {
         Ok(Some(at))
     }
 
-    /// Puts a blob at a path below this directory, or removes the file there. Creates missing directories and removes
-    /// empty ones.
-    fn apply(&mut self, objects: &LazyObjects<'_>, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
-        check_depth(path.len())?;
+    /// Puts a blob at a path, whose segment `depth` is a name in this directory. Creates missing directories.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameTaken`] if the path is that of a directory, or a file has the name of a directory above it.
+    fn insert(&mut self, objects: &LazyObjects<'_>, path: &[&str], depth: usize, blob: ObjectId) -> Result<()> {
+        let Some(name) = path.get(depth) else { return Ok(()) };
+        // The entries are read through the id, so this comes before the id is cleared.
+        self.entries(objects)?;
+        self.id = None;
+        let entries = self.entries(objects)?;
+        if depth + 1 == path.len() {
+            if let Some(Node::Directory(_)) = entries.get(name.as_bytes()) {
+                return Err(name_taken(path, depth, NameKind::Directory));
+            }
+            entries.insert(name.as_bytes().to_vec(), Node::File(blob));
+            return Ok(());
+        }
+        let node = entries.entry(name.as_bytes().to_vec()).or_insert_with(|| Node::Directory(Self::empty()));
+        match node {
+            Node::Directory(directory) => directory.insert(objects, path, depth + 1, blob),
+            Node::File(_) => Err(name_taken(path, depth, NameKind::File)),
+        }
+    }
+
+    /// Removes the file at a path below this directory, and the directories that become empty. A directory at the path
+    /// itself stays: it is removed with its last file.
+    fn remove(&mut self, objects: &LazyObjects<'_>, path: &[&str]) -> Result<()> {
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
         // The entries are read through the id, so this comes before the id is cleared.
         self.entries(objects)?;
         self.id = None;
         let entries = self.entries(objects)?;
-        if rest.is_empty() {
-            match blob {
-                Some(id) => drop(entries.insert(name.to_vec(), Node::File(id))),
-                None => drop(entries.remove(*name)),
+        let is_removed = match entries.get_mut(name.as_bytes()) {
+            Some(Node::File(_)) => rest.is_empty(),
+            Some(Node::Directory(directory)) if !rest.is_empty() => {
+                directory.remove(objects, rest)?;
+                matches!(&directory.entries, Some(below) if below.is_empty())
             }
-            return Ok(());
-        }
-        let node = entries.entry(name.to_vec()).or_insert_with(|| Node::Directory(Self::empty()));
-        if let Node::File(_) = node {
-            *node = Node::Directory(Self::empty());
-        }
-        let Node::Directory(directory) = node else { return Ok(()) };
-        directory.apply(objects, rest, blob)?;
-        let is_empty = matches!(&directory.entries, Some(below) if below.is_empty());
-        if is_empty {
-            entries.remove(*name);
+            _ => false,
+        };
+        if is_removed {
+            entries.remove(name.as_bytes());
         }
         Ok(())
     }
@@ -551,6 +582,18 @@ struct NewEntry<'a> {
     name: &'a [u8],
     is_directory: bool,
     id: ObjectId,
+}
+
+/// Splits a path into its segments.
+fn segments_of(path: &str) -> Result<Vec<&str>> {
+    let segments: Vec<&str> = path.split('/').collect();
+    check_depth(segments.len())?;
+    Ok(segments)
+}
+
+/// Returns the error for a file that cannot be written because its segment `depth` is the name of something else.
+fn name_taken(path: &[&str], depth: usize, kind: NameKind) -> Error {
+    Error::NameTaken { path: path.join("/"), existing: path[..=depth].join("/"), kind }
 }
 
 fn check_depth(depth: usize) -> Result<()> {

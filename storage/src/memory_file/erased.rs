@@ -87,7 +87,7 @@ impl ErasedPaths {
         if !self.may_be_in(content) {
             return Ok(None);
         }
-        let (Ok(_), Ok(file)) = (path.parse::<MemoryPath>(), MemoryFile::parse(content)) else {
+        let (Ok(_), Ok(file)) = (MemoryPath::of_stored(path), MemoryFile::parse(content)) else {
             return Ok(self.redact_in(path, text).map(String::into_bytes));
         };
         let Ok(front) = self.redact_front_matter(&file.front) else {
@@ -227,7 +227,7 @@ fn last_segment(path: &str) -> &str {
 
 /// Returns the longest runs of characters of paths and slashes in a text that end in `.md`, without slashes at their
 /// beginnings and dots at their ends.
-fn path_words(text: &str) -> Vec<Range<usize>> {
+pub(super) fn path_words(text: &str) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     let mut start = 0;
     for part in text.split(|c: char| !is_path_character(c) && c != '/') {

@@ -95,7 +95,7 @@ pub(super) fn resolve(from: &str, target: &str) -> Option<String> {
         }
     }
     let joined = parts.join("/");
-    if joined.parse::<super::MemoryPath>().is_ok() { Some(joined) } else { None }
+    if super::MemoryPath::of_stored(&joined).is_ok() { Some(joined) } else { None }
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@
 //! ```
 //!
 //! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s, its [`metadata`] and the place in its
-//! [`document`]. [`markdown`] reads the body, and [`path`] validates paths. [`erased`] removes what files say of erased memories. [`term_file`] is the
-//! corresponding format of a vocabulary term.
+//! [`document`]. [`markdown`] reads the body, and [`path`] validates paths. [`erased`] removes what files say of erased memories,
+//! and [`moved`] rewrites references to memories that get other paths. [`term_file`] is the corresponding format of a
+//! vocabulary term.
 
 pub mod claim;
 pub mod document;
@@ -24,6 +25,7 @@ pub mod erased;
 pub mod front_matter;
 pub mod markdown;
 pub mod metadata;
+pub mod moved;
 pub mod path;
 pub mod term_file;
 
@@ -32,6 +34,7 @@ pub use document::{DocumentId, DocumentPlace};
 pub use erased::ErasedPaths;
 pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage};
 pub use metadata::{Metadata, MetadataValue};
+pub use moved::MovedPaths;
 pub use path::{MemoryPath, Tier};
 pub use term_file::TermFile;
 
