@@ -102,15 +102,16 @@ fn extract_drafts(conversation: Conversation) -> (Conversation, Vec<Draft>) {
 
 fn drafts_of(conversation: Conversation) -> (Conversation, Vec<Draft>) {
     let steps = Steps::unlimited();
-    let drafts = extract::extract(black_box(&conversation), Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
-    (conversation, drafts)
+    let extracted =
+        extract::extract(black_box(&conversation), Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
+    (conversation, extracted.drafts)
 }
 
 /// Returns the text of a memory's file.
 fn file() -> String {
     let conversation = conversation(1);
     let now = Timestamp::UNIX_EPOCH;
-    let drafts = extract::extract(&conversation, now, &Steps::unlimited()).expect("nothing interrupts");
+    let drafts = extract::extract(&conversation, now, &Steps::unlimited()).expect("nothing interrupts").drafts;
     let paths: Vec<String> = (0..drafts.len()).map(|n| format!("events/{n}.md")).collect();
     files::of_draft(&drafts[0], &paths, &conversation, now).render().expect("renders")
 }

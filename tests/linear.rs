@@ -92,8 +92,8 @@ fn bytes(conversation: &Conversation) -> u64 {
 /// Extracts a conversation and returns the drafts and the number of steps.
 fn extract_and_count(conversation: &Conversation) -> (Vec<Draft>, u64) {
     let steps = Steps::unlimited();
-    let drafts = extract(conversation, Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
-    (drafts, steps.taken())
+    let extracted = extract(conversation, Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
+    (extracted.drafts, steps.taken())
 }
 
 /// Checks that the steps grow at most linearly with the length of `begin` followed by repetitions of `fragment`.
@@ -162,7 +162,8 @@ fn a_deadline_in_the_past_interrupts_a_text_of_a_mebibyte() {
 
 #[test]
 fn a_stop_interrupts_extraction_early() {
-    let long_text = conversation(vec![message("Ann", "We met Ann. ".repeat(1 << 17))]);
+    let messages = (0..64).map(|_| message("Ann", "We met Ann. ".repeat(1 << 11)));
+    let long_text = conversation(messages.collect());
     let (_, all) = extract_and_count(&long_text);
     let checks = Cell::new(0);
     let stopping = || {

@@ -117,6 +117,24 @@ fn dropped_messages_are_named_with_the_reason() {
 }
 
 #[test]
+fn a_message_becomes_at_most_200_memories_and_the_rest_stays_in_the_kept_conversation() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    let words: Vec<String> = (0..80_000).map(|number| format!("w{number}")).collect();
+    let long = format!("{} harbourmaster", words.join(" "));
+    let body = json!({"messages": [
+        {"role": "user", "name": "Ann", "content": long},
+        {"role": "user", "name": "Bo", "content": "The baker in Oban closes on Tuesdays."},
+    ]});
+    let id = id_of(&server.post("/v1/memories", &body).body);
+    let ingested = wait_for_status(&server, &id, "ingested");
+    assert_eq!(ingested["dropped"], json!([{"message": 0, "reason": "too_long"}]));
+    assert_eq!(paths(&ingested["made"]).len(), 201);
+    let kept = server.get(&format!("/v1/sources/{id}")).body;
+    assert!(kept["messages"][0]["content"].as_str().expect("text").ends_with("harbourmaster"));
+}
+
+#[test]
 fn terms_and_skills_are_made_once_and_rewritten_later() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -42,7 +42,7 @@ pub(crate) fn conversation_of(session: &str, tags: &[&str], said: &[(String, Str
 pub(crate) fn memories_of(conversation: &Conversation, table: &StaticTable) -> Vec<Memory> {
     let now = Timestamp::UNIX_EPOCH;
     let session = conversation.session_id.as_deref().unwrap_or_default();
-    let drafts = extract::extract(conversation, now, &Steps::unlimited()).expect("nothing interrupts");
+    let drafts = extract::extract(conversation, now, &Steps::unlimited()).expect("nothing interrupts").drafts;
     let mut paths = Vec::with_capacity(drafts.len());
     for (n, draft) in drafts.iter().enumerate() {
         paths.push(format!("{}/{session}/{n}.md", draft.tier.name()));

@@ -16,7 +16,7 @@ pub(super) fn enter(bytes: &[u8]) {
     let Some(body) = body.as_object() else { return };
     let Ok(conversation) = cuebase::memory::request::conversation(body) else { return };
     let drafts = extract::extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited());
-    for draft in drafts.expect("nothing interrupts") {
+    for draft in drafts.expect("nothing interrupts").drafts {
         assert!(draft.body.starts_with("# "));
         assert!(!draft.cues.is_empty());
     }

@@ -61,7 +61,7 @@ pub fn ingest(sessions: &[Map<String, Value>], folder: &Path, setup: &Setup<'_>)
     let now = setup.clock.now();
     for (session, body) in sessions.iter().enumerate() {
         let conversation = conversation(body)?;
-        let drafts = extract::extract(&conversation, now, &Steps::unlimited())?;
+        let drafts = extract::extract(&conversation, now, &Steps::unlimited())?.drafts;
         let mut paths = Vec::with_capacity(drafts.len());
         let mut texts: Vec<&str> = Vec::new();
         for (n, draft) in drafts.iter().enumerate() {

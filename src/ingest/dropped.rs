@@ -1,9 +1,9 @@
-//! Messages of a conversation that became no memory, with the reason of each.
+//! Messages of a conversation that became no memory, or only in part, with the reason of each.
 
 use cuebase_storage::records::DroppedMessage;
 
+use super::extract::ExtractedDrafts;
 use crate::memory::conversation::{Conversation, Message, Role};
-use crate::memory::draft::Draft;
 
 /// The message is an instruction to the model.
 pub const SYSTEM: &str = "system";
@@ -12,11 +12,14 @@ pub const NO_TEXT: &str = "no_text";
 /// The message consists of small talk, such as greetings and thanks.
 pub const SMALL_TALK: &str = "small_talk";
 
-/// Returns the messages that none of the built-in extractor's drafts was made from. A question that the memory of its
-/// answer quotes is not one of them.
-pub fn dropped_messages(conversation: &Conversation, drafts: &[Draft]) -> Vec<DroppedMessage> {
+/// The message has more statements than one message may have memories. The first ones are memories.
+pub const TOO_LONG: &str = "too_long";
+
+/// Returns the messages that none of the built-in extractor's drafts was made from, and those that are too long. A
+/// question that the memory of its answer quotes is not one of them.
+pub fn dropped_messages(conversation: &Conversation, extracted: &ExtractedDrafts) -> Vec<DroppedMessage> {
     let mut is_used = vec![false; conversation.messages.len()];
-    for draft in drafts {
+    for draft in &extracted.drafts {
         for message in &draft.messages {
             if let Some(is_used) = is_used.get_mut(*message) {
                 *is_used = true;
@@ -25,7 +28,9 @@ pub fn dropped_messages(conversation: &Conversation, drafts: &[Draft]) -> Vec<Dr
     }
     let mut dropped = Vec::new();
     for (index, (message, is_used)) in conversation.messages.iter().zip(is_used).enumerate() {
-        if !is_used {
+        if extracted.too_long.contains(&index) {
+            dropped.push(dropped_message(index, TOO_LONG));
+        } else if !is_used {
             dropped.push(dropped_message(index, unread_reason(message).unwrap_or(SMALL_TALK)));
         }
     }
@@ -53,7 +58,7 @@ fn unread_reason(message: &Message) -> Option<&'static str> {
     None
 }
 
-fn dropped_message(index: usize, reason: &str) -> DroppedMessage {
+pub(super) fn dropped_message(index: usize, reason: &str) -> DroppedMessage {
     DroppedMessage { message: Some(index as u64), reason: reason.to_owned() }
 }
 
@@ -77,9 +82,20 @@ mod tests {
             {"role": "user", "name": "Bo", "content": [{"type": "media", "id": "m1"}]},
         ]});
         let said = conversation(body.as_object().expect("an object")).expect("valid");
-        let drafts = extract(&said, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
+        let extracted = extract(&said, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
         let expected = [dropped_message(0, SYSTEM), dropped_message(3, SMALL_TALK), dropped_message(4, NO_TEXT)];
-        assert_eq!(dropped_messages(&said, &drafts), expected);
+        assert_eq!(dropped_messages(&said, &extracted), expected);
         assert_eq!(unread_messages(&said), [dropped_message(0, SYSTEM), dropped_message(4, NO_TEXT)]);
+    }
+
+    #[test]
+    fn a_message_with_too_many_statements_is_named_although_it_has_memories() {
+        let body = json!({"messages": [
+            {"role": "user", "name": "Ann", "content": "a ".repeat(100_000)},
+            {"role": "user", "name": "Bo", "content": "The harbour market closes on Tuesdays."},
+        ]});
+        let said = conversation(body.as_object().expect("an object")).expect("valid");
+        let extracted = extract(&said, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
+        assert_eq!(dropped_messages(&said, &extracted), [dropped_message(0, TOO_LONG)]);
     }
 }

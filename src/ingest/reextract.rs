@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn drafts(conversation: &Conversation) -> Vec<Draft> {
-        extract(conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted")
+        extract(conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted").drafts
     }
 
     #[test]

@@ -5,15 +5,21 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::dropped::dropped_messages;
+use super::extract::ExtractedDrafts;
 use super::repetition::Repetitions;
 use crate::error::Result;
-use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
 /// Plans the files of a conversation's drafts, each at a new path, unless a memory says the same already. Reports the
 /// messages without a draft, the memories that were repeated, and those that no longer hold.
-pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Result<Plan> {
+pub fn remember(
+    context: &mut PlanContext<'_>,
+    origin: Origin<'_>,
+    extracted: &ExtractedDrafts,
+    now: Timestamp,
+) -> Result<Plan> {
+    let drafts = extracted.drafts.as_slice();
     let mut paths = context.assign_paths(drafts)?;
     let mut repetitions = Repetitions::default();
     let mut is_new = vec![true; drafts.len()];
@@ -45,6 +51,6 @@ pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Dra
     let mut plan = Plan::new(subject, files);
     plan.report.merged = merged;
     plan.report.ended = ended;
-    plan.report.dropped = dropped_messages(origin.conversation, drafts);
+    plan.report.dropped = dropped_messages(origin.conversation, extracted);
     Ok(plan)
 }

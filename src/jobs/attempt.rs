@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::ingestion_shared::Ingestion;
 use super::outage;
 use crate::error::{Error, Result};
-use crate::ingest::extract;
+use crate::ingest::extract::{self, ExtractedDrafts};
 use crate::ingest::model_extract::{Extraction, ModelExtractor, SimilarMemory};
 use crate::memory::conversation::Conversation;
 use crate::memory::draft::Draft;
@@ -30,7 +30,7 @@ pub(super) struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Extracts memories with the built-in extractor.
-    pub(super) fn extract(&self, conversation: &Conversation, accepted_at: Timestamp) -> Result<Vec<Draft>> {
+    pub(super) fn extract(&self, conversation: &Conversation, accepted_at: Timestamp) -> Result<ExtractedDrafts> {
         let stopping: &dyn Fn() -> bool = &|| self.ingestion.queue.is_stopping();
         Ok(extract::extract(conversation, accepted_at, &Steps::until(self.deadline).or_when(stopping))?)
     }

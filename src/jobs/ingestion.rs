@@ -314,10 +314,10 @@ impl Attempt<'_> {
             self.check_deadline()?;
             return namespace.ingest(entry, now, |context| plan_extraction(context, origin, &extraction, now));
         }
-        let drafts = self.extract(conversation, accepted_at)?;
-        self.embed(&cue_texts(drafts.iter()));
+        let extracted = self.extract(conversation, accepted_at)?;
+        self.embed(&cue_texts(extracted.drafts.iter()));
         self.check_deadline()?;
-        namespace.ingest(entry, now, |context| remember::remember(context, origin, &drafts, now))
+        namespace.ingest(entry, now, |context| remember::remember(context, origin, &extracted, now))
     }
 
     /// Finds existing memories that are similar to a text. Returns none if the search fails.

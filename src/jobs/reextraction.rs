@@ -58,8 +58,8 @@ fn acknowledge(attempt: &Attempt<'_>) -> Result<()> {
 fn extract_drafts(attempt: &Attempt<'_>, kept: &KeptSource) -> Result<Extracted> {
     let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Error::internal)?;
     let Some(chat) = attempt.ingestion.models.chat() else {
-        let drafts = attempt.extract(&kept.conversation, accepted_at)?;
-        return Ok(Extracted { drafts, by: None });
+        let extracted = attempt.extract(&kept.conversation, accepted_at)?;
+        return Ok(Extracted { drafts: extracted.drafts, by: None });
     };
     let extraction = attempt.extract_with_model(chat, &kept.conversation, accepted_at, &|_| Vec::new())?;
     let mut drafts = Vec::new();

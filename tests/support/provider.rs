@@ -333,7 +333,7 @@ fn operations(shown: &Value) -> Vec<Value> {
     let body = json!({"messages": messages, "timezone": shown["conversation"]["timezone"]});
     let Ok(conversation) = conversation(body.as_object().expect("an object")) else { return Vec::new() };
     let steps = Steps::unlimited();
-    let drafts = extract(&conversation, jiff::Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
+    let drafts = extract(&conversation, jiff::Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts").drafts;
     let index = |place: &usize| pieces[*place]["index"].clone();
     let operation = |draft: &Draft| {
         let (title, rest) = draft.body.split_once('\n').unwrap_or((&draft.body, ""));

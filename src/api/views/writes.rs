@@ -98,7 +98,7 @@ pub struct WriteChangesView<'a> {
     pub merged: &'a [String],
     /// Paths of existing memories that are no longer valid.
     pub ended: &'a [String],
-    /// Messages of the conversation that became no memory; the first 500 of them.
+    /// Messages of the conversation that became no memory, or only in part; the first 500 of them.
     pub dropped: Vec<DroppedMessageView<'a>>,
 }
 
@@ -119,14 +119,14 @@ impl WriteProgressView {
     }
 }
 
-/// A message that became no memory.
+/// A message that became no memory, or only in part.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "DroppedMessage")]
 pub struct DroppedMessageView<'a> {
     /// Index of the message. Null for a refused operation of a chat model.
     pub message: Option<u64>,
-    /// `small_talk`; `system` for an instruction to the model; `no_text`; or why an operation of a chat model was
-    /// refused.
+    /// `small_talk`; `system` for an instruction to the model; `no_text`; `too_long` for a message of which only the first
+    /// 200 memories are kept; or why an operation of a chat model was refused.
     pub reason: &'a str,
 }
 

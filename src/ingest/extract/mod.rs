@@ -40,8 +40,21 @@ const MESSAGE_PASSES: usize = 6;
 const REACTION_BYTES_MAX: usize = 600;
 /// How often such a statement is read to find reactions.
 const REACTION_PASSES: usize = 6;
+/// Memories of one message. A message with more statements is a document or has no meaning; the rest stays in the kept
+/// conversation.
+pub const MESSAGE_MEMORIES_MAX: usize = 200;
+
 /// Messages of one speaker after each other that can react to the same message.
 const TURNS_BEFORE_MAX: usize = 4;
+
+/// The memories of a conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtractedDrafts {
+    /// The memories, in the order in which they were said.
+    pub drafts: Vec<Draft>,
+    /// Indexes of the messages of which only the first [`MESSAGE_MEMORIES_MAX`] statements are memories.
+    pub too_long: Vec<usize>,
+}
 
 /// Extracts the memories of a conversation.
 ///
@@ -52,11 +65,12 @@ pub fn extract(
     conversation: &Conversation,
     accepted_at: Timestamp,
     steps: &Steps<'_>,
-) -> Result<Vec<Draft>, Interrupted> {
+) -> Result<ExtractedDrafts, Interrupted> {
     let zone = conversation.zone();
     let participants = participants(conversation, steps)?;
     let mut drafts = Drafts::default();
     let mut claims = ClaimReader::default();
+    let mut too_long = Vec::new();
     let mut asked: Option<Question> = None;
     // A turn that only asks waits here for the next turn, which may answer it.
     let mut unanswered: Option<Turn> = None;
@@ -74,9 +88,14 @@ pub fn extract(
         let reaction = Reaction { position, participants: &participants, before };
         let mut statements = Vec::new();
         for statement in statements::split(&message.text, steps)? {
-            if !only_reacts(&statement, reaction, steps)? {
-                statements.push(statement);
+            if only_reacts(&statement, reaction, steps)? {
+                continue;
             }
+            if statements.len() == MESSAGE_MEMORIES_MAX {
+                too_long.push(index);
+                break;
+            }
+            statements.push(statement);
         }
         if let Some(text) = last_question(&message.text, steps)? {
             asked = Some(Question { asker: speaker.clone(), text, message: index, role, said });
@@ -98,7 +117,7 @@ pub fn extract(
     if let Some(turn) = unanswered {
         turn.add_drafts(&mut drafts, &mut claims, steps)?;
     }
-    Ok(drafts.into_list())
+    Ok(ExtractedDrafts { drafts: drafts.into_list(), too_long })
 }
 
 /// Returns what another speaker said last before a message. Empty if there is nothing.
@@ -143,8 +162,8 @@ mod tests {
         let messages: Vec<_> = turns.iter().map(message).collect();
         let body = serde_json::json!({ "messages": messages });
         let conversation = crate::memory::request::conversation(body.as_object().expect("an object")).expect("valid");
-        let drafts = extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
-        drafts.into_iter().map(|draft| draft.body).collect()
+        let extracted = extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
+        extracted.drafts.into_iter().map(|draft| draft.body).collect()
     }
 
     #[test]
@@ -166,6 +185,13 @@ mod tests {
         let two = bodies(&[("Ann", "I sold my old boat to Tom. Where did you buy yours?"), ("Bo", "At the market.")]);
         assert_eq!(two.len(), 2, "a turn that also states something is a separate memory: {two:?}");
         assert_eq!(two[1], "# Bo: At the market.\n\n> Ann: Where did you buy yours?\n", "a short answer quotes it too");
+    }
+
+    #[test]
+    fn a_message_becomes_at_most_200_memories() {
+        let long = "We met Ann at the pier. ".repeat(20_000);
+        assert_eq!(bodies(&[("Bo", &long)]).len(), MESSAGE_MEMORIES_MAX);
+        assert_eq!(bodies(&[("Bo", &long), ("Ann", "I sold my boat.")]).len(), MESSAGE_MEMORIES_MAX + 1);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The result of an extraction with a chat model.
 
 use cuebase_storage::memory_file::RelationKind;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use cuebase_retrieval::fold;
 
 use super::operations::Operation;
+use crate::ingest::extract::MESSAGE_MEMORIES_MAX;
 use crate::memory::draft::{Draft, Link};
 
 /// The operations that a model extracted from a conversation.
@@ -17,8 +18,12 @@ pub struct Extraction {
     pub dropped: Vec<String>,
     /// The model and the version of the prompt, for the commit.
     pub by: String,
+    /// Indexes of the messages of which only the first [`MESSAGE_MEMORIES_MAX`] new memories are kept.
+    pub(super) too_long: BTreeSet<usize>,
     /// The folded texts of the new memories.
     bodies: HashSet<String>,
+    /// Number of new memories by the index of their first message.
+    memories: HashMap<usize, usize>,
 }
 
 impl Extraction {
@@ -45,7 +50,7 @@ impl Extraction {
         let mut last = drafts.last().map(|draft| draft.name.clone());
         for mut operation in operations {
             if let Operation::New(draft) = &mut operation {
-                if !self.bodies.insert(fold(&draft.body)) {
+                if !self.bodies.insert(fold(&draft.body)) || !self.counts(draft) {
                     continue;
                 }
                 if let Some(snippet) = last.replace(draft.name.clone()) {
@@ -55,5 +60,17 @@ impl Extraction {
             }
             self.operations.push(operation);
         }
+    }
+
+    /// Counts a new memory of its first message. Returns false if the message has too many.
+    fn counts(&mut self, draft: &Draft) -> bool {
+        let Some(message) = draft.messages.first() else { return true };
+        let count = self.memories.entry(*message).or_default();
+        if *count == MESSAGE_MEMORIES_MAX {
+            self.too_long.insert(*message);
+            return false;
+        }
+        *count += 1;
+        true
     }
 }

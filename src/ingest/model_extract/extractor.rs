@@ -85,6 +85,10 @@ impl ModelExtractor<'_> {
         let model = self.chat.name().replace(char::is_control, " ");
         let mut extraction = Extraction::new(format!("{model}, prompt {version}"));
         for part in parts::split(self.conversation) {
+            // No further memory of these messages is kept, so the model is not asked for any.
+            if part.pieces.iter().all(|piece| extraction.too_long.contains(&piece.message)) {
+                continue;
+            }
             self.read_part(&part, &mut extraction)?;
         }
         Ok(extraction)
@@ -211,8 +215,8 @@ impl ModelExtractor<'_> {
             ..Conversation::default()
         };
         let steps = Steps::until(self.deadline).or_when(self.is_stopping);
-        let drafts = crate::ingest::extract::extract(&excerpt, self.accepted_at, &steps)?;
-        Ok(!drafts.is_empty())
+        let extracted = crate::ingest::extract::extract(&excerpt, self.accepted_at, &steps)?;
+        Ok(!extracted.drafts.is_empty())
     }
 
     fn ask(&self, turns: &[ChatMessage]) -> Result<ChatReply, ModelError> {

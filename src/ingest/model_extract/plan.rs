@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::extraction::Extraction;
 use super::operations::Operation;
 use crate::error::{Error, Result};
-use crate::ingest::dropped::unread_messages;
+use crate::ingest::dropped::{TOO_LONG, dropped_message, unread_messages};
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
@@ -53,6 +53,9 @@ pub fn plan_extraction(
     }
     let subject = subject(&[("remember", drafts.len()), ("rewrite", rewritten), ("expire", expired)]);
     let mut report = PlanReport { dropped: unread_messages(origin.conversation), ..PlanReport::default() };
+    for message in &extraction.too_long {
+        report.dropped.push(dropped_message(*message, TOO_LONG));
+    }
     for reason in &extraction.dropped {
         report.dropped.push(DroppedMessage { message: None, reason: reason.clone() });
     }
