@@ -166,6 +166,41 @@ fn a_line_that_is_not_utf_8_is_named() {
 }
 
 #[test]
+fn a_line_that_is_not_json_is_named_with_its_place_its_text_and_the_accepted_form() {
+    let (folder, data) = fresh();
+    drop(Server::start(&data));
+    let file = folder.path().join("chat.jsonl");
+    let good = r#"{"messages": [{"role": "user", "content": "I sail"}]}"#;
+    for (bad, expected) in [
+        (r#"{"messages": nope}"#, "line 3: body: expected ident at line 3 column 15, found `nope}`"),
+        ("[1, 2]", "line 3: the body must be a JSON object, found `[1, 2]` at line 3 column 1"),
+        (r#"{"messages": ["#, "at line 3 column 14, where the text ends after `{\"messages\": [`"),
+        (
+            r#"{"messages": 5}"#,
+            "line 3: body: messages: invalid type: integer `5`, expected a sequence at line 3 column 14",
+        ),
+    ] {
+        save(&file, &format!("{good}\n\n{bad}\n"));
+        let error = import_error(&data, &file, &[]);
+        assert!(error.contains(expected), "{bad}: {error}");
+        assert!(error.contains(&format!("each line has the form {good}")), "{bad}: {error}");
+    }
+}
+
+#[test]
+fn an_export_that_is_not_json_is_named_with_its_place_and_its_text() {
+    let (folder, data) = fresh();
+    drop(Server::start(&data));
+    let file = folder.path().join("export.json");
+    for options in [&[][..], &["--format", "mem0"], &["--format", "chatgpt"]] {
+        save(&file, "[{\"memory\":\n oops}]");
+        let error = import_error(&data, &file, options);
+        assert!(error.contains("line 2 column 2, found `oops}]`"), "{options:?}: {error}");
+        assert!(error.contains("the file must be JSON"), "{options:?}: {error}");
+    }
+}
+
+#[test]
 fn files_in_a_directory_named_like_a_memory_are_refused_with_both_names() {
     let (folder, data) = fresh();
     let server = Server::start(&data);

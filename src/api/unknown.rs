@@ -97,7 +97,7 @@ impl UnknownNames {
     ///
     /// `invalid_body` for a name by which other products separate users, and for a body that is not JSON.
     pub fn check_body(&self, body: &[u8]) -> Result<()> {
-        let unknown = names::unknown_names(body, self.fields).map_err(|error| invalid_json(&error))?;
+        let unknown = names::unknown_names(body, self.fields).map_err(|error| invalid_json(body, 1, &error))?;
         let mut body_warnings = Warnings::default();
         check_object(&unknown, NameLocation::Body, &mut body_warnings)?;
         if let Some(warnings) = &self.warnings {

@@ -14,7 +14,7 @@ use serde_path_to_error::{Path, Segment};
 
 use super::fields::{Contents, Field, FieldType, Fields, request_type};
 use super::values::{self, NAME_CHARS_MAX, PRINTABLE_PATTERN};
-use super::{metadata, tags, time};
+use super::{json_errors, metadata, tags, time};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message, Moment};
@@ -91,20 +91,26 @@ impl FieldType for Vec<MessageBody> {
 ///
 /// `invalid_body` for anything else. For a field of the wrong type, the field's own code; the message has its path.
 pub fn decode<T: DeserializeOwned + Fields>(json: &[u8]) -> Result<T> {
+    decode_line(json, 1)
+}
+
+/// Decodes a JSON object as [`decode`] does. `line` is the number of the text's first line in its file.
+pub fn decode_line<T: DeserializeOwned + Fields>(json: &[u8], line: usize) -> Result<T> {
     // Serde would also decode a struct from an array.
     if !json.trim_ascii_start().starts_with(b"{") {
-        return Err(invalid_body("the body must be a JSON object"));
+        let beginning = json_errors::describe_beginning(json, line);
+        return Err(invalid_body(format!("the body must be a JSON object, {beginning}")));
     }
     // Serde does not check the text of fields that it ignores.
-    if std::str::from_utf8(json).is_err() {
-        return Err(invalid_body("body: the text is not UTF-8"));
+    if let Some(problem) = json_errors::describe_encoding(json, line) {
+        return Err(invalid_body(format!("body: {problem}: send a JSON object in UTF-8")));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = match serde_path_to_error::deserialize(&mut deserializer) {
         Ok(value) => value,
-        Err(error) => return Err(field_error(T::FIELDS, &error)),
+        Err(error) => return Err(field_error(json, line, T::FIELDS, &error)),
     };
-    deserializer.end().map_err(|error| invalid_json(&error))?;
+    deserializer.end().map_err(|error| invalid_json(json, line, &error))?;
     Ok(value)
 }
 
@@ -112,25 +118,36 @@ pub fn decode<T: DeserializeOwned + Fields>(json: &[u8]) -> Result<T> {
 pub fn conversation(body: &Map<String, Value>) -> Result<Conversation> {
     match serde_path_to_error::deserialize::<_, RememberRequest>(body) {
         Ok(request) => request.conversation(),
-        Err(error) => Err(field_error(RememberRequest::FIELDS, &error)),
+        // The values have no place in a text.
+        Err(error) => Err(field_error(&[], 1, RememberRequest::FIELDS, &error)),
     }
 }
 
-/// Returns the error of a body that is not JSON.
-pub fn invalid_json(error: &serde_json::Error) -> Error {
-    invalid_body(format!("body: {error}"))
+/// Returns the error of a body that is not JSON. `line` is the number of the text's first line in its file.
+pub fn invalid_json(json: &[u8], line: usize, error: &serde_json::Error) -> Error {
+    let reason = json_errors::describe(json, line, error);
+    match error.classify() {
+        Category::Data => invalid_body(format!("body: {reason}")),
+        Category::Io | Category::Syntax | Category::Eof => {
+            invalid_body(format!("body: {reason}: the body must be a JSON object"))
+        }
+    }
 }
 
-fn field_error(fields: &'static [Field], error: &serde_path_to_error::Error<serde_json::Error>) -> Error {
+fn field_error(
+    json: &[u8],
+    line: usize,
+    fields: &'static [Field],
+    error: &serde_path_to_error::Error<serde_json::Error>,
+) -> Error {
     let (path, reason) = (error.path(), error.inner());
-    if path.iter().next().is_none() {
-        return invalid_json(reason);
+    match reason.classify() {
+        Category::Data if path.iter().next().is_some() => {
+            let reason = json_errors::describe(json, line, reason);
+            Error::invalid(code_at(fields, path), format!("body: {path}: {reason}"))
+        }
+        _ => invalid_json(json, line, reason),
     }
-    let code = match reason.classify() {
-        Category::Data => code_at(fields, path),
-        Category::Io | Category::Syntax | Category::Eof => ErrorCode::InvalidBody,
-    };
-    Error::invalid(code, format!("body: {path}: {reason}"))
 }
 
 /// Returns the error code of a value of the wrong type at a path.

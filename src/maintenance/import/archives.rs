@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::conversations::{ArchiveContent, Archived};
+use super::json_file::not_json;
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
 /// Most messages of one branch. More steps from a node to its parents mean that the nodes form a cycle.
@@ -57,7 +58,8 @@ struct Author {
 
 /// Reads a file of ChatGPT's export.
 pub(super) fn read_chatgpt(bytes: &[u8]) -> Result<ArchiveContent, String> {
-    let conversations: Vec<ChatgptConversation> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let conversations: Vec<ChatgptConversation> =
+        serde_json::from_slice(bytes).map_err(|error| not_json(bytes, &error))?;
     let mut content = ArchiveContent::default();
     for (number, conversation) in conversations.iter().enumerate() {
         let Some(id) = conversation.conversation_id.as_ref().or(conversation.id.as_ref()) else {
@@ -158,7 +160,8 @@ struct ClaudeMessage {
 
 /// Reads a file of Claude's export.
 pub(super) fn read_claude(bytes: &[u8]) -> Result<ArchiveContent, String> {
-    let conversations: Vec<ClaudeConversation> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let conversations: Vec<ClaudeConversation> =
+        serde_json::from_slice(bytes).map_err(|error| not_json(bytes, &error))?;
     let mut content = ArchiveContent::default();
     for conversation in conversations {
         let mut messages = Vec::new();

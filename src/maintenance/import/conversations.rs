@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use cuebase_storage::MessageId;
@@ -17,7 +17,8 @@ use crate::error::Result;
 use crate::maintenance::wait::wait_until_ingested;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::fields::{Lenient, request_type};
-use crate::memory::request::{RememberRequest, decode};
+use crate::memory::json_errors;
+use crate::memory::request::{RememberRequest, decode_line};
 use crate::memory::time;
 use crate::secrets::fingerprint;
 
@@ -25,6 +26,9 @@ use crate::secrets::fingerprint;
 const PART_MESSAGES_MAX: usize = 200;
 /// Most bytes of text of one queued write.
 const PART_BYTES_MAX: usize = 1 << 20;
+
+/// A line of JSON Lines, for errors.
+const LINE_FORM: &str = r#"{"messages": [{"role": "user", "content": "I sail"}]}"#;
 
 /// The hash by which an imported message is recognized at the next import.
 type Mark = [u8; 32];
@@ -65,22 +69,18 @@ pub(super) type ReadArchive = fn(&[u8]) -> Result<ArchiveContent, String>;
 /// Imports a file with one body of `POST /v1/memories` per line.
 pub(super) fn import_jsonl(import: &Import<'_>) -> Result<ImportReport> {
     let (mut conversations, mut problems) = (Vec::new(), Vec::new());
-    for (number, line) in (1..).zip(BufReader::new(fs::File::open(import.from)?).lines()) {
-        let line = match line {
-            Ok(line) => line,
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                problems.push(format!("line {number}: the text is not UTF-8"));
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        if line.trim().is_empty() {
+    for (number, line) in (1..).zip(BufReader::new(fs::File::open(import.from)?).split(b'\n')) {
+        let line = line?;
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        match read_line(&line) {
+        match read_line(&line, number) {
             Ok(archived) => conversations.push(archived),
-            Err(error) => problems.push(format!("line {number}: {error}")),
+            Err(error) => problems.push(error),
         }
+    }
+    if let Some(first) = problems.first_mut() {
+        first.push_str(&format!(" (each line has the form {LINE_FORM})"));
     }
     import.ensure_no_problems(&problems)?;
     queue_conversations(import, conversations)
@@ -95,21 +95,28 @@ request_type! {
     }
 }
 
-/// Reads one line of a file of JSON Lines.
-fn read_line(line: &str) -> Result<Archived, String> {
-    let body: RememberRequest = decode(line.as_bytes()).map_err(|error| error.to_string())?;
-    let conversation = body.conversation().map_err(|error| error.to_string())?;
-    let fields: ExportedFields = decode(line.as_bytes()).map_err(|error| error.to_string())?;
-    let exported = fields.exported()?;
+/// Reads one line of a file of JSON Lines. An error begins with its number.
+fn read_line(line: &[u8], number: usize) -> Result<Archived, String> {
+    if let Some(problem) = json_errors::describe_encoding(line, number) {
+        return Err(in_line(number, &problem));
+    }
+    let body: RememberRequest = decode_line(line, number).map_err(|error| in_line(number, &error))?;
+    let conversation = body.conversation().map_err(|error| in_line(number, &error))?;
+    let fields: ExportedFields = decode_line(line, number).map_err(|error| in_line(number, &error))?;
+    let exported = fields.exported().map_err(|error| in_line(number, &error))?;
     let id = match &exported {
         Some(exported) => exported.write.to_string(),
         None => {
             // The line has no id, so its content identifies it.
-            let whole = serde_json::to_vec(&conversation).map_err(|error| error.to_string())?;
+            let whole = serde_json::to_vec(&conversation).map_err(|error| in_line(number, &error))?;
             data_encoding::HEXLOWER.encode(&fingerprint(&[&whole]))
         }
     };
     Ok(Archived { id, conversation, exported })
+}
+
+fn in_line(number: usize, error: &dyn std::fmt::Display) -> String {
+    format!("line {number}: {error}")
 }
 
 impl ExportedFields {

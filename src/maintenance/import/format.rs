@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use cuebase_storage::git::is_bundle;
 use cuebase_storage::memory_file::Tier;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::json_file::not_json;
 use super::rule_files;
 use crate::documents::kind::DocumentKind;
 
@@ -163,7 +165,7 @@ const LISTS: [&str; 7] = ["results", "memories", "items", "edges", "facts", "epi
 /// Detects the format by the fields of the first entry, in an array or in an object with an array.
 fn detect_json(file: &Path) -> Result<Format, String> {
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
-    let first = first_entry(&bytes).map_err(|error| error.to_string())?;
+    let first = first_entry(&bytes)?;
     if let Some(entry) = first {
         for (fields, format) in ENTRY_FIELDS {
             if fields.iter().all(|field| entry.get(*field).is_some()) {
@@ -177,16 +179,24 @@ fn detect_json(file: &Path) -> Result<Format, String> {
 }
 
 /// Returns the first entry. Of an array only that entry is parsed: an archive can be very large.
-fn first_entry(bytes: &[u8]) -> serde_json::Result<Option<Value>> {
+fn first_entry(bytes: &[u8]) -> Result<Option<Value>, String> {
     if let Some(entries) = bytes.trim_ascii_start().strip_prefix(b"[") {
         if entries.trim_ascii_start().starts_with(b"]") {
             return Ok(None);
         }
-        return serde_json::Deserializer::from_slice(entries).into_iter().next().transpose();
+        return match serde_json::Deserializer::from_slice(entries).into_iter().next() {
+            None => Ok(None),
+            Some(Ok(first)) => Ok(Some(first)),
+            Some(Err(error)) => {
+                // The same error with its place in the whole file.
+                let error = serde_json::from_slice::<IgnoredAny>(bytes).err().unwrap_or(error);
+                Err(not_json(bytes, &error))
+            }
+        };
     }
     // Several objects may follow each other, such as the pages of a list, of which the first may be empty.
     for whole in serde_json::Deserializer::from_slice(bytes).into_iter::<Value>() {
-        let whole = whole?;
+        let whole = whole.map_err(|error| not_json(bytes, &error))?;
         for name in LISTS {
             let entries = whole.get(name).and_then(Value::as_array);
             if let Some(entry) = entries.and_then(|entries| entries.first()) {

@@ -6,6 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::memory::json_errors;
+
 /// Most bytes of a file. Its values are held in memory, where they take several times as much.
 const FILE_BYTES_MAX: u64 = 128 << 20;
 
@@ -28,11 +30,16 @@ pub(super) fn read(from: &Path) -> Result<Vec<Value>, String> {
     parse(&fs::read(from).map_err(|error| error.to_string())?)
 }
 
-/// Parses JSON values in sequence. An error names the line and the column.
+/// Describes why a file is not JSON.
+pub(super) fn not_json(bytes: &[u8], error: &serde_json::Error) -> String {
+    format!("{}: the file must be JSON as the other service exports it", json_errors::describe(bytes, 1, error))
+}
+
+/// Parses JSON values in sequence. An error names the line, the column and what stands there.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Value>, String> {
     let mut values = Vec::new();
     for value in serde_json::Deserializer::from_slice(bytes).into_iter::<Value>() {
-        values.push(value.map_err(|error| error.to_string())?);
+        values.push(value.map_err(|error| not_json(bytes, &error))?);
     }
     if values.is_empty() {
         return Err("the file is empty: save the response of the other service in it".into());
@@ -87,7 +94,10 @@ mod tests {
 
     #[test]
     fn an_error_names_its_place() {
-        assert!(parse(b"[1]\n[2").is_err_and(|error| error.contains("line 2")));
+        assert!(
+            parse(b"[1]\n[2").is_err_and(|error| error.contains("line 2 column 2, where the text ends after `[1] [2`"))
+        );
+        assert!(parse(b"[1]\n[2 x]").is_err_and(|error| error.contains("line 2 column 4, found `x]`")));
         assert!(parse(b" \n").is_err_and(|error| error.contains("empty")));
         assert!(parse(&b"[".repeat(1000)).is_err_and(|error| error.contains("recursion limit")));
         let error = decode::<Vec<String>>(&json!(["a", 5])).expect_err("refused");
