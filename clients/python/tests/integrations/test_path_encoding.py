@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from cuebase.integrations._path_encoding import check_path, decode_segment, encode_segment
+from cuebase.integrations._path_encoding import check_path, decode_segment, encode_directory, encode_segment
 
 VALID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
@@ -20,6 +20,13 @@ def test_every_text_comes_back_from_a_valid_segment() -> None:
     for segment, text in segments.items():
         assert VALID.fullmatch(segment), segment
         assert decode_segment(segment) == text
+
+
+def test_no_directory_ends_in_md() -> None:
+    for text, directory in [("notes.md", "notes_x2e_md"), (".md", "_x2e_md"), ("v1.2", "v1.2"), ("a b.md", "a_x20_b_x2e_md")]:
+        assert encode_directory(text) == directory
+        assert decode_segment(directory) == text
+    assert encode_directory("notes_x2e_md") != encode_directory("notes.md")
 
 
 def test_ordinary_names_stay_readable() -> None:

@@ -2,7 +2,8 @@
 
 A segment may hold ASCII letters, digits, `-`, `_` and `.`, and must not begin with a dot. All other characters are
 written as the hexadecimal digits of their UTF-8 bytes between `_x` and `_`: `a b` is `a_x20_b`. The text `_x` itself is
-`_x5f_x`. An empty text is `_x_`.
+`_x5f_x`. An empty text is `_x_`. In the name of a directory the dot of a last `.md` is encoded too, because only the last
+segment of a path may end in `.md`.
 """
 
 from __future__ import annotations
@@ -25,13 +26,19 @@ def encode_segment(text: str) -> str:
     return _SPECIAL.sub(_escaped, text)
 
 
+def encode_directory(text: str) -> str:
+    """Returns the name of a directory that stands for a text."""
+    segment = encode_segment(text)
+    return f"{segment.removesuffix('.md')}_x2e_md" if segment.endswith(".md") else segment
+
+
 def decode_segment(segment: str) -> str | None:
-    """Returns the text that a segment stands for, or `None` if `encode_segment` does not return this segment."""
+    """Returns the text that a segment or directory stands for, or `None` if no text is encoded as this segment."""
     try:
         text = _ESCAPE.sub(_unescaped, segment)
     except UnicodeDecodeError:
         return None
-    return text if encode_segment(text) == segment else None
+    return text if segment in (encode_segment(text), encode_directory(text)) else None
 
 
 def check_path(path: str, named: str) -> None:

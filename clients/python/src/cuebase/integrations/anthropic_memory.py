@@ -26,7 +26,7 @@ from anthropic.types.beta import (
 
 from .. import Client, Memory, NotFound, NotIngested, error_codes
 from ._listing import memories_below
-from ._path_encoding import check_path, decode_segment, encode_segment
+from ._path_encoding import check_path, decode_segment, encode_directory, encode_segment
 
 __all__ = ["CuebaseAsyncMemoryTool", "CuebaseMemoryTool"]
 
@@ -179,9 +179,10 @@ class CuebaseMemoryTool(BetaAbstractMemoryTool):
 
     def _place_of(self, given: str, names: tuple[str, ...]) -> _Place:
         try:
-            segments = [encode_segment(name) for name in names]
-            folder = "/".join([self._folder, *segments])
-            file = folder if folder.endswith(".md") else folder + _OTHER_ENDING
+            folder = "/".join([self._folder, *map(encode_directory, names)])
+            last = [encode_segment(name) for name in names[-1:]]
+            file = "/".join([self._folder, *map(encode_directory, names[:-1]), *last])
+            file = file if file.endswith(".md") else file + _OTHER_ENDING
             check_path(file, f"The path {given}")
         except ValueError as error:
             raise ToolError(str(error)) from None

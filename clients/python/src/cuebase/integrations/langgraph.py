@@ -33,7 +33,7 @@ from langgraph.store.base import (
 
 from .. import Client, Memory, NotFound, NotIngested, error_codes
 from ._listing import PAGE, memories_below
-from ._path_encoding import check_path, decode_segment, encode_segment
+from ._path_encoding import check_path, decode_segment, encode_directory, encode_segment
 
 __all__ = ["CuebaseStore"]
 
@@ -226,7 +226,7 @@ class CuebaseStore(BaseStore):
     # Paths and contents.
 
     def _directory(self, prefix: tuple[str, ...]) -> str:
-        directory = "/".join([self._folder, *map(encode_segment, prefix)])
+        directory = "/".join([self._folder, *map(encode_directory, prefix)])
         check_path(directory, f"the namespace {prefix}")
         return directory
 
