@@ -485,3 +485,12 @@ def test_answer_and_explain_take_the_filters_of_retrieve_and_all_are_typed() -> 
         for name, method in inspect.getmembers(client, inspect.isfunction):
             if not name.startswith("_"):
                 assert Any not in get_type_hints(method).values(), f"{client.__name__}.{name}"
+
+
+@pytest.mark.parametrize("hits", [{}, {"hits": None}, {"hits": []}])
+def test_a_response_without_hits_has_an_empty_list_of_them(hits: dict[str, Any]) -> None:
+    times = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    found = Client(key="key", transport=Recorder({**times, **hits})).retrieve("Where is the ferry?")
+    assert (found.hits, found.defined) == ((), ())
+    answer = Client(key="key", transport=Recorder({"answer": "At nine.", "model": "m", **hits})).answer("When does the ferry leave?")
+    assert (answer.hits, answer.citations) == ((), ())

@@ -359,3 +359,14 @@ test("a profile has claims with times", async () => {
   const query = Object.fromEntries(new URL(sent[0]?.url ?? "").searchParams);
   assert.deepEqual(query, { subject: "Ana", namespace: "mine", as_of: "2026-06-01" });
 });
+
+test("a response without hits has an empty list of them", async () => {
+  const times = { vector_ms: 0.1, lexical_ms: 0.1, graph_ms: 0.1, cold_start: false };
+  for (const hits of [{}, { hits: null }, { hits: [] }]) {
+    const found = await new Client({ key: "key", fetch: recording({ ...times, ...hits }).fetch }).retrieve("Where is the ferry?");
+    assert.deepEqual([found.hits, found.defined], [[], []]);
+    const answered = recording({ answer: "At nine.", model: "m", ...hits });
+    const answer = await new Client({ key: "key", fetch: answered.fetch }).answer("When does the ferry leave?");
+    assert.deepEqual([answer.hits, answer.citations], [[], []]);
+  }
+});
