@@ -110,7 +110,8 @@ impl EarlierVersion {
     }
 }
 
-/// Makes a data directory in which a directory replaced the memory `facts/a.md`, and a memory the directory `facts/d.md`.
+/// Makes a data directory in which a directory replaced the memory `facts/a.md`, and a memory replaced the directory
+/// `facts/d.md`.
 fn data_of_an_earlier_version(data: &Path, folder: &Path) {
     let server = Server::start(data);
     for (path, content) in [("facts/a.md", "# The ferry leaves at nine\n"), ("facts/b/c.md", "# Another memory\n")] {

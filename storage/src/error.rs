@@ -76,8 +76,8 @@ impl fmt::Display for NameKind {
 /// The cause of an error, of any type.
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// A storage failure. [`Error::Invalid`] and [`Error::NameTaken`] report bad input; every other
-/// variant is a failure of the disk or of Cuebase.
+/// A storage failure. [`Error::Invalid`] and [`Error::NameTaken`] report bad input; every other variant is a failure of the
+/// disk or of Cuebase.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
