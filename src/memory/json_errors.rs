@@ -8,7 +8,7 @@ const QUOTED_CHARS_MAX: usize = 40;
 /// Bytes of a wrong word that are quoted before the place of the error.
 const WORD_BYTES_MAX: usize = 10;
 
-/// Describes why JSON text is not valid, for example ``expected value at line 2 column 5, found `nul` ``. `first_line` is
+/// Describes why JSON text is not valid, for example ``expected value at line 2 column 5, found `x]` ``. `first_line` is
 /// the number of the text's first line in its file.
 pub fn describe(text: &[u8], first_line: usize, error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());

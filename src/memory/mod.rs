@@ -2,8 +2,9 @@
 //!
 //! [`request`] decodes and checks the JSON of a request; [`fields`] declares the fields with their types, and
 //! [`values`] describes those that several bodies have. [`json_errors`] describes what is wrong with a text that is not
-//! JSON. [`conversation`], [`draft`], [`skill`] and [`terms`] define the values. [`files`] makes memory files of drafts, and index entries of memory files. [`file_names`] chooses the paths
-//! of new memories. Storing and indexing are in `namespace`.
+//! JSON. [`conversation`], [`draft`], [`skill`] and [`terms`] define the values. [`files`] makes memory files of drafts,
+//! and index entries of memory files. [`file_names`] chooses the paths of new memories. Storing and indexing are in
+//! `namespace`.
 
 pub mod conversation;
 pub mod cues;
