@@ -16,6 +16,7 @@ use cuebase::app::App;
 use cuebase::config::{Config, setting};
 use cuebase::error::Error;
 use cuebase::gateway::{Credential, Gateway, Principal};
+use cuebase::service::retrieval::ReplyBudget;
 use cuebase_storage::records::Environment;
 use cuebase_storage::{AccountId, NamespaceName};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -110,6 +111,7 @@ impl InProcessServer {
             headers,
             body: body.to_vec().into(),
             retrieval_slot: Arc::new(RetrievalSlot::default()),
+            reply_budget: ReplyBudget::default(),
         };
         let outcome = match (&route.handler, principal) {
             (Handler::Open(handler), _) => handler(&request),
