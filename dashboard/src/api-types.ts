@@ -1075,7 +1075,7 @@ export interface components {
             /** @description The headings above the passage, outermost first. */
             titles: string[];
         };
-        /** @description A message that became no memory. */
+        /** @description A message that became no memory, or only in part. */
         DroppedMessage: {
             /**
              * Format: uint64
@@ -1083,8 +1083,8 @@ export interface components {
              */
             message: number | null;
             /**
-             * @description `small_talk`; `system` for an instruction to the model; `no_text`; or why an operation of a chat model was
-             *     refused.
+             * @description `small_talk`; `system` for an instruction to the model; `no_text`; `too_long` for a message of which only the first
+             *     200 memories are kept; or why an operation of a chat model was refused.
              */
             reason: string;
         };
@@ -1921,7 +1921,7 @@ export interface components {
              * @description Number of attempts, including a current one.
              */
             attempts: number;
-            /** @description Messages of the conversation that became no memory; the first 500 of them. */
+            /** @description Messages of the conversation that became no memory, or only in part; the first 500 of them. */
             dropped: components["schemas"]["DroppedMessage"][];
             /** @description Paths of existing memories that are no longer valid. */
             ended: string[];
@@ -2095,6 +2095,7 @@ export interface components {
         /** @description The credential is missing. */
         Unauthorized: {
             headers: {
+                "www-authenticate": components["headers"]["WwwAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2118,6 +2119,8 @@ export interface components {
     headers: {
         /** @description Seconds to wait before a retry. */
         RetryAfter: number;
+        /** @description The authentication scheme that the server accepts (RFC 6750). */
+        WwwAuthenticate: "Bearer realm=\"cuebase\"";
     };
     pathItems: never;
 }
@@ -2299,14 +2302,17 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is valid. `processed` is false for a notification that was processed before or that concerns no account. */
+            /** @description The signature is valid. `processed` is false for a notification that was processed before or that concerns no account, and for a payment that is not in the currency of the wallet or has no positive amount. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description False for a notification that was processed before or that concerns no account. */
+                        /**
+                         * @description False for a notification that was processed before, that concerns no account, or whose payment is refused. No
+                         *     retry changes that.
+                         */
                         processed: boolean;
                         /**
                          * @description Always true.
@@ -3093,6 +3099,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
@@ -4455,6 +4462,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
@@ -4910,6 +4918,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
