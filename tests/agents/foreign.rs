@@ -38,7 +38,7 @@ fn a_settings_file_of_the_project_is_not_read() {
     // The file of the user counts.
     write(&person.home().join(".config/cuebase/cuebase.toml"), "no.setting = 1\n");
     let (printed, error) = tools(&person);
-    assert!(printed.is_empty() && error.contains("unknown setting no.setting"), "{printed} {error}");
+    assert!(printed.is_empty() && error.contains("unknown setting \"no.setting\""), "{printed} {error}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_file_of_the_data_directory_counts_after_that_of_the_user() {
     let person = Person::with_data();
     write(&person.data.join("cuebase.toml"), "no.setting = 1\n");
     let (printed, error) = tools(&person);
-    assert!(printed.is_empty() && error.contains("unknown setting no.setting"), "{printed} {error}");
+    assert!(printed.is_empty() && error.contains("unknown setting \"no.setting\""), "{printed} {error}");
 }
 
 #[test]
