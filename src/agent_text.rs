@@ -220,7 +220,7 @@ mod tests {
             "if a < b && c > d { x <<= 2 }",
             "<https://example.org> and <ada@example.org>",
             "x <- y; y <|> z; f <| g",
-            "[x] done\n[TODO] later\n[1] a note\n[facts/a.md]",
+            "[x] done\n[LATER] more\n[1] a note\n[facts/a.md]",
             "## Heading\n- item\n\tcode",
             "Users: 12\nSystematic: no",
         ] {

@@ -24,6 +24,7 @@
 mod account_billing;
 mod counters;
 pub mod dodo;
+mod enforced_balance;
 mod funds;
 mod metadata;
 pub mod meters;

@@ -20,8 +20,7 @@ pub enum DiskTrouble {
     ReadOnly,
     /// The process or the machine has reached its limit of open files.
     TooManyOpenFiles,
-    /// The system denies access to a file or folder: its permissions, an attribute such as `immutable`, or a file where
-    /// a folder is expected.
+    /// The system denies access to a file or folder: its permissions, or an attribute such as `immutable`.
     Inaccessible,
     /// The device fails, hangs or was removed.
     Failing,
@@ -43,7 +42,7 @@ impl DiskTrouble {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => return Some(Self::Full),
             ErrorKind::ReadOnlyFilesystem => return Some(Self::ReadOnly),
             // `PermissionDenied` is EACCES and EPERM. The latter is how the system refuses to change immutable files.
-            ErrorKind::PermissionDenied | ErrorKind::NotADirectory => return Some(Self::Inaccessible),
+            ErrorKind::PermissionDenied => return Some(Self::Inaccessible),
             ErrorKind::StaleNetworkFileHandle => return Some(Self::Failing),
             _ => {}
         }
@@ -283,7 +282,8 @@ mod tests {
             (74, Some(DiskTrouble::Failing)),
             (1, Some(DiskTrouble::Inaccessible)),
             (13, Some(DiskTrouble::Inaccessible)),
-            (20, Some(DiskTrouble::Inaccessible)),
+            // A file in place of a folder does not become one by waiting.
+            (20, None),
             (2, None),
         ] {
             assert_eq!(DiskTrouble::from_io_error(&SystemError::from_raw_os_error(code)), expected, "{code}");

@@ -5,6 +5,9 @@ use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 use crate::documents::error::DocumentError;
 use crate::text::steps::{Interrupted, Steps};
 
+/// Name of the kind in errors.
+pub(super) const KIND: &str = "PDF";
+
 /// Most bytes of text. A file that has more ends the reading.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 /// A larger step between baselines, in sizes of the letters, begins another line.
@@ -68,7 +71,7 @@ impl<'a> LineCollector<'a> {
         }
         match read {
             Ok(()) => Ok(self.lines),
-            Err(error) => Err(DocumentError::malformed(super::KIND, error)),
+            Err(error) => Err(DocumentError::malformed(KIND, error)),
         }
     }
 

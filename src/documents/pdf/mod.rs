@@ -8,13 +8,11 @@ mod layout;
 
 use pdf_extract::{Document, Object};
 
-use self::characters::LineCollector;
+use self::characters::{KIND, LineCollector};
 use super::blocks::Block;
 use super::error::DocumentError;
 use crate::text::steps::Steps;
 
-/// Name of the kind in errors.
-const KIND: &str = "PDF";
 /// Most levels of the tree of pages: as many as the parser descends.
 const PAGE_LEVELS_MAX: usize = 256;
 

@@ -10,7 +10,7 @@ use rocksdb::{Cache, ColumnFamily, DB, WriteBatch, WriteOptions};
 
 use super::errors::{read_error, write_error};
 use super::open::{self, Access, EngineMemory, OpenDatabase};
-use super::reopen::Reopening;
+use super::reopen_attempts::Reopening;
 use super::scan::{scan_backward, scan_forward};
 use crate::error::{DiskTrouble, Error, Result};
 use crate::key_value::batch::{Condition, KeyChange};

@@ -55,7 +55,7 @@ fn stated_trouble(text: &str) -> Option<DiskTrouble> {
         "No space left on device" | "Disk quota exceeded" => Some(DiskTrouble::Full),
         "Read-only file system" => Some(DiskTrouble::ReadOnly),
         "Too many open files" | "Too many open files in system" => Some(DiskTrouble::TooManyOpenFiles),
-        "Permission denied" | "Operation not permitted" | "Not a directory" => Some(DiskTrouble::Inaccessible),
+        "Permission denied" | "Operation not permitted" => Some(DiskTrouble::Inaccessible),
         "Input/output error"
         | "Bad message"
         | "Remote I/O error"

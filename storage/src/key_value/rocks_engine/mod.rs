@@ -17,6 +17,7 @@ mod power;
 mod probe;
 mod purge;
 mod reopen;
+mod reopen_attempts;
 mod scan;
 mod sync;
 

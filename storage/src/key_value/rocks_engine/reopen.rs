@@ -10,43 +10,13 @@ use super::errors::write_error;
 use super::open::{descriptors, family_names, options};
 use super::power;
 use super::probe::{PROBE_BYTES_MIN, probe};
+use super::reopen_attempts::{Attempt, AttemptEnd};
 use crate::error::DiskTrouble;
 
 /// Shortest time between two attempts to reopen a database that refuses writes.
 const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 /// Largest space that must be free before an attempt: that of the tables into which a full log is written.
 const ROOM_BYTES_MAX: usize = 64 << 20;
-
-/// The attempts to reopen a database.
-pub(super) struct Reopening {
-    last: Option<Attempt>,
-    /// Bytes that must be writable before the next attempt, since the engine writes files of its own when it opens: how
-    /// many, depends on its log. Doubled when that was not enough.
-    room_bytes: usize,
-}
-
-impl Default for Reopening {
-    fn default() -> Self {
-        Self { last: None, room_bytes: PROBE_BYTES_MIN }
-    }
-}
-
-/// The latest attempt to reopen a database.
-struct Attempt {
-    at: Instant,
-    end: AttemptEnd,
-}
-
-/// How an attempt ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AttemptEnd {
-    /// The database accepts writes.
-    Opened,
-    /// There was too little space on the disk.
-    LackedRoom,
-    /// The database could not be opened for another reason.
-    Failed,
-}
 
 impl RocksEngine {
     /// Reopens the database after a refused write, since the engine then refuses all later writes. Tries at most once a
