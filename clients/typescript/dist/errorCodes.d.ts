@@ -57,13 +57,13 @@ export declare const ErrorCode: {
     readonly InvalidTerm: "invalid_term";
     /** A tier is not `facts`, `incidents`, `rules` or `skills`. */
     readonly InvalidTier: "invalid_tier";
-    /** A time is not RFC 3339, a date, a datetime without offset, or epoch seconds. */
+    /** A time is not RFC 3339, a date, a datetime without offset, or epoch seconds, or `since` is after `until`. */
     readonly InvalidTime: "invalid_time";
     /** `time_field` is not `created`, `updated` or `occurred`. */
     readonly InvalidTimeField: "invalid_time_field";
     /** `timezone` is not an IANA time zone name. */
     readonly InvalidTimezone: "invalid_timezone";
-    /** A condition of `where` is not `key:value` or one of the other forms, which the message lists. */
+    /** A condition of `where` is not of a form that the message lists, or two conditions contradict each other. */
     readonly InvalidWhere: "invalid_where";
     /** The payment provider does not accept live payments for this merchant yet. */
     readonly MerchantNotLive: "merchant_not_live";
@@ -101,7 +101,7 @@ export declare const ErrorCode: {
     readonly RateLimited: "rate_limited";
     /** A key that is confined to a namespace cannot do this: use an account key. */
     readonly ScopedKey: "scoped_key";
-    /** The disk is full, read-only or failing. The request can be repeated. */
+    /** The disk is full, read-only or failing, or denies access to a file. The request can be repeated. */
     readonly StorageUnavailable: "storage_unavailable";
     /** `messages` has more entries than a request may carry. */
     readonly TooManyMessages: "too_many_messages";
