@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 CUEBASE_TEST_ENCODER="$(sh scripts/setup-tests.sh)"
 export CUEBASE_TEST_ENCODER
 skipped=""
-for module in abuse campaign damage disk full_disk generations git_limits linear log_privacy machine migration order shares; do
+for module in abuse campaign damage disk document_limits full_disk generations git_limits kills linear log_privacy \
+    long_histories machine migration order shares; do
     skipped="$skipped --skip $module::"
 done
 for model in hosted "$CUEBASE_TEST_ENCODER"; do
