@@ -454,7 +454,7 @@ impl Endpoint {
             Some(credential) => format!("authorization: Bearer {credential}\r\n"),
             None => String::new(),
         };
-        let fixed = format!("{method} {target} HTTP/1.1\r\nhost: bench\r\n{authorization}{headers}");
+        let fixed = format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\n{authorization}{headers}");
         format!("{fixed}content-length: {length}\r\n\r\n")
     }
 
