@@ -288,7 +288,7 @@ fn fill(server: &Server, folder: &Path) -> io::Result<GreedyAccount> {
     let medium = uploaded["id"].as_str().unwrap_or("none").to_owned();
     let address = value(client.send("GET", &format!("/v1/media/{medium}"), "")?);
     let url = address["url"].as_str().unwrap_or_default();
-    // The URL is `http://bench/v1/media/…`; the host is removed.
+    // The URL is `http://localhost/v1/media/…`; the host is removed.
     let content = url.find("/v1/").map(|start| url[start..].to_owned()).unwrap_or_default();
     expensive::fill(&mut client, &mut corpus)?;
     wait_until_settled(&mut client)?;
