@@ -5,7 +5,7 @@
 import type { Session } from "./session";
 
 const WORKER = "./reload-worker.js";
-/** Id of this tab, which is no secret: a session goes back to the tab that it came from. */
+/** Id of this tab, not a secret: a session returns to the tab that it came from. */
 const TAB = "tab";
 /** Longest wait for the worker, which may have to start. */
 const ANSWER_MS = 2000;

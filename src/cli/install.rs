@@ -116,8 +116,8 @@ pub(super) fn install(config: &Config, options: InstallOptions) -> anyhow::Resul
     Ok(())
 }
 
-/// Prints that the current project names a namespace that it does not use, if it does. Its files do not matter
-/// otherwise, so that a fault in them is no error.
+/// Prints a line if the current project names a namespace that it does not use. Errors in the files of the project are
+/// ignored, because the installation needs nothing else from them.
 fn print_notice(places: &Places) {
     let Ok(folder) = std::env::current_dir() else { return };
     if let Ok(project) = Project::at(&folder, None, places)

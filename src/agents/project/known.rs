@@ -1,8 +1,8 @@
 //! Folders that were used before a folder had to be bound to the namespace that it names. They keep that namespace.
 //!
 //! The state folder has two traces of such a folder: the record of an installation in the project, and the records of its
-//! transcripts, which Claude Code keeps in a folder of the project. Both are marked since folders are bound, so that a
-//! later record is no such trace.
+//! transcripts, which Claude Code keeps in a folder of the project. Records that were made after binding was introduced
+//! have a mark and do not count.
 
 use std::fs;
 use std::path::{Path, PathBuf};
