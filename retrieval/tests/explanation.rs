@@ -160,6 +160,38 @@ fn check_parts(hit: &Hit, explanation: &Explanation) -> Result<(), TestCaseError
     Ok(())
 }
 
+#[test]
+fn a_memory_that_waits_for_its_vectors_is_scored_as_without_them() {
+    let said = |number: usize| Memory {
+        path: path(number),
+        content: format!("{} {}.", WORDS[number % 7], WORDS[(number + 1) % 7]),
+        cues: vec![Cue { text: "cue".into(), vector: Some(unit(&[1.0; DIMENSIONS])) }],
+        ..Memory::default()
+    };
+    let mut memories: Vec<Memory> = (0..21).map(said).collect();
+    let waiting = Memory {
+        content: "A hazel.".into(),
+        cues: vec![Cue { text: "cue".into(), vector: None }],
+        waiting: true,
+        ..said(21)
+    };
+    memories.push(waiting);
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &PIECES };
+    let mut index = Index::open(folder.path(), settings).expect("opens");
+    let puts = memories.into_iter().map(|memory| Change::Put(Box::new(memory))).collect();
+    index.apply(puts, Head::from([1; 20])).expect("applies");
+    let snapshot = index.published().load_full();
+
+    let (vector, filter) = (unit(&[1.0; DIMENSIONS]), Filter::default());
+    let with_vector = query("hazel", &vector, &filter);
+    let hits = snapshot.search(&with_vector).expect("searches").hits;
+    assert_eq!(hits[0].memory.path, path(21));
+    let without_vector = Query { vector: None, ..with_vector };
+    let without = snapshot.search(&without_vector).expect("searches").hits;
+    assert_eq!((without[0].memory.path.as_str(), without[0].score), (path(21).as_str(), hits[0].score));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

@@ -2,9 +2,10 @@
 //!
 //! What people said to each other, what a user and an assistant said, and documents have coefficients each, because the
 //! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
-//! If the built-in table does not know the words of a query's script, further coefficients are added. A query without a
-//! vector has one set of coefficients for all memories. The vectors of another model than the built-in table say more of
-//! documents, so these have further coefficients with it.
+//! If the built-in table does not know the words of a query's script, further coefficients are added. There is one set
+//! for what has no vector to compare: for all memories if the query has none, otherwise for those that wait for theirs.
+//! The vectors of another model than the built-in table say more of documents, so these have further coefficients with
+//! it.
 //! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
 //! feature too few, too many or of another name does not compile.
@@ -28,7 +29,7 @@ static DOCUMENT: Model = include!("coefficients/document.rs");
 static ENCODER_DOCUMENT: Model = include!("coefficients/encoder_document.rs");
 /// Added if the built-in table does not know the words of the query's script.
 static OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
-/// For all memories, if the query has no vector.
+/// For all memories, if the query has no vector, and for a memory that waits for its vectors.
 static WITHOUT_VECTOR: Model = include!("coefficients/without_vector.rs");
 
 /// Returns the probability that a memory with these features answers the query, strictly between 0 and 1.

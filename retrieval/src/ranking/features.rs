@@ -142,7 +142,8 @@ features! {
     is_assistant_chat: Form,
     /// 1 if the query is in a script whose words the built-in table does not know.
     is_other_script: Query,
-    /// 1 if the query has no vector to compare with those of cues, for example while a model does not respond.
+    /// 1 if there are no two vectors to compare: the query has none, for example while a model does not respond, or the
+    /// memory waits for its own.
     is_without_vector: Query,
     /// 1 if cues are embedded by another model than the built-in table.
     is_other_model: Query,
@@ -234,7 +235,7 @@ impl Signals<'_> {
             is_document: one_if(document.session().is_none() && document.speaker().is_empty()),
             is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
-            is_without_vector: one_if(self.evidence.vector.is_none()),
+            is_without_vector: one_if(self.evidence.vector.is_none() || waits_for_vectors(document)),
             is_other_model: one_if(self.evidence.vectors == Vectors::OfOtherModel),
         }
     }
@@ -294,6 +295,11 @@ fn reciprocal_rank(rank: Option<usize>) -> f32 {
         Some(rank) => 1.0 / (1.0 + rank as f32),
         None => 0.0,
     }
+}
+
+/// Whether a memory has cues, and the vectors of all of them are still to be computed.
+fn waits_for_vectors(document: Document<'_>) -> bool {
+    document.waiting() && document.rows().is_empty()
 }
 
 fn one_if(condition: bool) -> f32 {
