@@ -14,9 +14,9 @@ run *arguments:
 test *arguments:
     sh scripts/test.sh "$@"
 
-# Run what continuous integration runs: format, lints, dependencies, tests, clients, parsers, instruction counts
-check:
-    sh .ci/run
+# Run what continuous integration runs: format, lints, tests, instruction counts, and the suites that a change affects
+check *arguments:
+    sh .ci/run "$@"
 
 # Run a benchmark: engine, front, greedy, hosted, instructions, lexical, load or turns
 bench name="load" *arguments:
