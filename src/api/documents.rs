@@ -25,9 +25,7 @@ const PAGE: PageSize = PageSize { default: 50, max: 200 };
 
 /// `POST /v1/documents`. The file is read before the `202`, so a file that cannot be read is refused at once.
 pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
-    if request.body.is_empty() {
-        return Err(invalid_body("the body is empty: send the file's bytes"));
-    }
+    request.require_file()?;
     let query = &request.query;
     let name = file_name(query)?;
     let id = document_id(query, name.as_deref())?;

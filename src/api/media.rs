@@ -36,9 +36,7 @@ const BYTES: &str = "application/octet-stream";
 
 /// `POST /v1/media`.
 pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
-    if request.body.is_empty() {
-        return Err(invalid_body("the body is empty: send the file's bytes"));
-    }
+    request.require_file()?;
     let content_type = match request.header("content-type") {
         "" => BYTES.to_owned(),
         sent if sent.chars().count() <= NAME_CHARS_MAX && sent.contains('/') => sent.to_owned(),

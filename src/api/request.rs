@@ -102,6 +102,19 @@ impl RouteRequest {
         self.unknown.check_body(&self.body)?;
         decode(&self.body)
     }
+
+    /// Fails unless the body is the bytes of a file. A form would be stored with its boundaries and headers.
+    pub fn require_file(&self) -> Result<()> {
+        if self.body.is_empty() {
+            return Err(invalid_body("the body is empty: send the file's bytes"));
+        }
+        let media_type = self.header("content-type");
+        if media_type.get(..10).is_some_and(|start| start.eq_ignore_ascii_case("multipart/")) {
+            let message = "the body is a multipart form: send the file's bytes alone, with curl --data-binary @FILE";
+            return Err(invalid_body(message));
+        }
+        Ok(())
+    }
 }
 
 impl AuthenticatedRequest {

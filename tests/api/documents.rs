@@ -153,6 +153,10 @@ fn bad_uploads_are_refused_and_change_nothing() {
         content-type: image/png
         x
 
+        POST /v1/documents?filename=a.txt
+        content-type: multipart/form-data; boundary=x
+        --x
+
         POST /v1/documents?filename=a.html
         content-type: text/html
         <script>let x = 1;</script>

@@ -90,6 +90,10 @@ fn each_part_of_an_upload_is_checked() {
         content-type: picture
         x
 
+        POST /v1/media
+        content-type: multipart/form-data; boundary=x
+        --x
+
         POST /v1/media?filename=a%0Ab
         content-type: text/plain
         x

@@ -75,7 +75,10 @@ pub(super) fn list(differences: &[String]) -> String {
 /// Returns what to do about the findings; `None` if everything is sound.
 pub fn advice(data: &Path, findings: &[Finding]) -> Option<String> {
     if has_health(findings, Health::Damaged) {
-        return Some(restore_advice(data));
+        let restore = restore_advice(data);
+        return Some(format!(
+            "run `cuebase doctor --repair` first: it keeps what is whole. For what stays damaged, {restore}"
+        ));
     }
     repair_advice(findings)
 }
