@@ -8,18 +8,17 @@ use crate::dates::statement::is_note;
 /// Returns the words of a body, folded. Notes of dates are left out, as the extractor writes them.
 pub fn of_body(body: &str) -> String {
     let mut plain = String::with_capacity(body.len());
-    let mut rest = body;
-    while let Some((before, after)) = rest.split_once('(') {
-        plain.push_str(before);
-        match after.split_once(')') {
-            Some((inside, behind)) if is_note(inside) => rest = behind,
+    let mut parts = body.split('(');
+    plain.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        match part.split_once(')') {
+            Some((inside, behind)) if is_note(inside) => plain.push_str(behind),
             _ => {
                 plain.push(' ');
-                rest = after;
+                plain.push_str(part);
             }
         }
     }
-    plain.push_str(rest);
     let folded = fold(&plain);
     let mut words = Vec::new();
     for word in folded.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '.' | ':')) {
@@ -43,6 +42,14 @@ mod tests {
         assert_eq!(of_body(first), of_body(second));
         assert_eq!(of_body("# Ann: in 2023 (a good year)."), "ann in 2023 a good year");
         assert_ne!(of_body("# Ann: version 2.1"), of_body("# Ann: version 21"));
+        assert_eq!(of_body("((a (19 May 2023) b) (3 June 2024) c"), "a b c");
         assert_ne!(of_body("# Ann: Yes.\n\n> Bo: Tea?\n"), of_body("# Ann: Yes.\n\n> Bo: Coffee?\n"));
+    }
+
+    #[test]
+    fn open_brackets_are_read_once() {
+        // A search for the end of each bracket would take more than an hour.
+        assert_eq!(of_body(&"(".repeat(8 << 20)), "");
+        assert_eq!(of_body(&format!("{}19 May 2023)", "(".repeat(1 << 20))), "");
     }
 }
