@@ -44,6 +44,8 @@ mod threads;
 mod writer_state;
 
 #[cfg(test)]
+mod erase_tests;
+#[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
 mod snapshot_tests;

@@ -231,6 +231,20 @@ impl Namespace {
         }
     }
 
+    /// Reads from the repository at the head of the index. Returns `None` if there is no head.
+    ///
+    /// An erasure replaces the history, and the head of a read that began before it is gone then. A read that finds
+    /// nothing, or fails, is therefore repeated if the head has changed meanwhile.
+    pub fn read_at_head<T>(&self, read: impl Fn(&Repository, CommitId) -> Result<Option<T>>) -> Result<Option<T>> {
+        loop {
+            let Some(head) = self.snapshot().head() else { return Ok(None) };
+            let found = self.read_git(|repository| read(repository, heads::commit_at(head)));
+            if matches!(found, Ok(Some(_))) || self.snapshot().head() == Some(head) {
+                return found;
+            }
+        }
+    }
+
     /// Fails if the namespace was deleted or released.
     pub(super) fn require_open(&self) -> Result<()> {
         self.end.require_open(|| self.key())

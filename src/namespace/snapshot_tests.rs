@@ -106,26 +106,30 @@ impl Node {
         self.store.index_snapshot(self.record.id).expect("reads").expect("a snapshot")
     }
 
-    /// Queues the erasure of a memory. Returns its entry and selection.
     fn queue_erasure(&self, path: &str) -> (QueueEntry, ErasureSelection) {
-        let selection = ErasureSelection::Paths(vec![path.to_owned()]);
-        let entry = QueueEntry {
-            id: MessageId::from(Ulid::from(2u128)),
-            account: self.record.account.clone(),
-            namespace: self.record.name.clone(),
-            namespace_id: self.record.id,
-            accepted_at_ms: 1,
-            accepted_running_ms: 1,
-            failures: 0,
-            fingerprint: None,
-            sender: None,
-            work: QueuedWork::Erase { selection: selection.clone() },
-        };
-        let mut batch = self.store.batch();
-        batch.enqueue(&entry, Dedup::Off, &[]).expect("enqueues");
-        self.store.commit(batch).expect("writes");
-        (entry, selection)
+        queue_erasure(&self.store, &self.record, path)
     }
+}
+
+/// Queues the erasure of a memory. Returns its entry and selection.
+pub(super) fn queue_erasure(store: &Store, record: &NamespaceRecord, path: &str) -> (QueueEntry, ErasureSelection) {
+    let selection = ErasureSelection::Paths(vec![path.to_owned()]);
+    let entry = QueueEntry {
+        id: MessageId::from(Ulid::from(2u128)),
+        account: record.account.clone(),
+        namespace: record.name.clone(),
+        namespace_id: record.id,
+        accepted_at_ms: 1,
+        accepted_running_ms: 1,
+        failures: 0,
+        fingerprint: None,
+        sender: None,
+        work: QueuedWork::Erase { selection: selection.clone() },
+    };
+    let mut batch = store.batch();
+    batch.enqueue(&entry, Dedup::Off, &[]).expect("enqueues");
+    store.commit(batch).expect("writes");
+    (entry, selection)
 }
 
 /// The context of namespaces with the built-in model.

@@ -17,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::files;
 use crate::memory::time::format_ms;
-use crate::namespace::heads::commit_at;
 use crate::namespace::registry::Lease;
 
 /// The part, the revision and the details of a memory to be read.
@@ -142,9 +141,18 @@ impl Reads {
         options: &MemoryReadOptions<'_>,
     ) -> Result<HitView> {
         let lease = self.namespaces.lease(account, namespace)?;
-        let Some(commit) = commit_to_read(&lease, options.revision)? else { return Err(no_memory(path)) };
-        let bytes = lease.read_git(|repository| Ok(repository.read(commit, path.as_str())?))?;
-        let Some(bytes) = bytes else { return Err(no_memory(path)) };
+        let found = match options.revision {
+            Some(revision) => {
+                let commit = commit_of(revision)?;
+                let bytes = lease.read_git(|repository| Ok(repository.read(commit, path.as_str())?))?;
+                bytes.map(|bytes| (commit, bytes))
+            }
+            None => lease.read_at_head(|repository, head| {
+                let bytes = repository.read(head, path.as_str())?;
+                Ok(bytes.map(|bytes| (head, bytes)))
+            })?,
+        };
+        let Some((commit, bytes)) = found else { return Err(no_memory(path)) };
         let Ok(file) = MemoryFile::parse(&bytes) else { return Err(unreadable(&lease, commit)) };
         let mut memory = files::to_memory(path, file, &|_| None);
         let mut sections = markdown::sections(&memory.content);
@@ -297,16 +305,15 @@ fn read_first(snapshot: &Snapshot, limit: usize) -> Result<Vec<GraphMemory>, Ind
     Ok(first.into_values())
 }
 
-/// Returns the commit of a revision, or the head of the index. Returns `None` if there is neither.
-fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<CommitId>> {
-    if let Some(revision) = revision {
-        let Ok(commit) = revision.parse() else {
+/// Returns the commit of a revision.
+fn commit_of(revision: &str) -> Result<CommitId> {
+    match revision.parse() {
+        Ok(commit) => Ok(commit),
+        Err(_) => {
             let message = format!("no revision has the id {revision:?}: a revision is a full commit id");
-            return Err(Error::not_found(ErrorCode::NotFound, message));
-        };
-        return Ok(Some(commit));
+            Err(Error::not_found(ErrorCode::NotFound, message))
+        }
     }
-    Ok(lease.snapshot().head().map(commit_at))
 }
 
 /// Returns when a memory holds at present. A memory that only an earlier revision has held as far as its own file says.

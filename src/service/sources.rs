@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::time::format_ms;
-use crate::namespace::heads::commit_at;
 
 /// Sources read at a time in a search for those of one session.
 const PAGE: usize = 500;
@@ -164,14 +163,14 @@ impl Conversations {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
         let lease = self.namespaces.lease_key(&namespace.key())?;
-        let Some(head) = lease.snapshot().head().map(commit_at) else { return Ok(memories) };
         let write = id.to_string();
         let now_ms = self.intake.clock.now_ms();
         for path in paths {
             if memories.len() == MEMORIES_MAX {
                 break;
             }
-            let Some(bytes) = lease.read_git(|repository| Ok(repository.read(head, &path)?))? else { continue };
+            let read = lease.read_at_head(|repository, head| Ok(repository.read(head, &path)?))?;
+            let Some(bytes) = read else { continue };
             let Ok(file) = MemoryFile::parse(&bytes) else { continue };
             let mut messages = Vec::new();
             for source in &file.front.sources {

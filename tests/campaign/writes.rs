@@ -287,7 +287,9 @@ impl Campaign {
         for write in &self.log.recorded[recorded_before..] {
             if let RecordedWrite::File { namespace, path, is_only_direct: true, .. } = write {
                 self.check(server, write);
-                let content = read(server, namespace, path).body["content"].clone();
+                let answer = read(server, namespace, path);
+                assert!(matches!(answer.status, 200 | 404), "{write:?} {answer:?}");
+                let content = answer.body["content"].clone();
                 early.push(EarlyRead { namespace: namespace.clone(), path: path.clone(), content });
             }
         }

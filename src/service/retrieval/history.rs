@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::memory::time::format_ms;
+use crate::namespace::heads::commit_at;
 use crate::namespace::open::RecordedRevisions;
 use crate::namespace::registry::Lease;
 
@@ -58,11 +59,18 @@ pub(in crate::service) fn history_at(lease: &Lease, commit: CommitId, path: &str
     })
 }
 
-/// Returns the history of each path up to the head of a snapshot.
+/// Returns the history of each path up to the head of a snapshot. If an erasure has removed that history meanwhile, up to
+/// the newest head.
 pub(in crate::service) fn histories(lease: &Lease, head: Option<CommitId>, paths: &[&str]) -> Result<Vec<History>> {
-    let Some(head) = head else { return Ok(paths.iter().map(|_| History::default()).collect()) };
-    let recorded = lease.recorded_revisions(paths, REVISIONS_MAX)?;
-    lease.read_git(|repository| histories_at(repository, head, paths, recorded))
+    let Some(mut head) = head else { return Ok(paths.iter().map(|_| History::default()).collect()) };
+    loop {
+        let recorded = lease.recorded_revisions(paths, REVISIONS_MAX)?;
+        let read = lease.read_git(|repository| histories_at(repository, head, paths, recorded));
+        match lease.snapshot().head().map(commit_at) {
+            Some(newest) if read.is_err() && newest != head => head = newest,
+            _ => return read,
+        }
+    }
 }
 
 /// Returns the history of each path. Commits come from the records. If the records begin later than the history in git,
