@@ -49,4 +49,5 @@ pub mod service;
 pub mod sha256;
 pub mod telemetry;
 pub mod text;
+pub mod text_file;
 pub mod webhook;

@@ -1,17 +1,15 @@
 //! The user's folders: those of the agents, and the one in which hooks and installations keep their state.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::Context;
 use cuebase_storage::files::replace;
 use data_encoding::HEXLOWER;
-use nix::fcntl::OFlag;
 
 use crate::file_errors::explained;
 use crate::sha256::sha256;
+use crate::text_file::{self, Links};
 
 /// Bytes of a file, at most. Agents keep histories of projects in their settings.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -76,25 +74,7 @@ fn folder(environment: &impl Fn(&str) -> Option<String>, variable: &str) -> Opti
 
 /// Reads a text file. Returns `None` if it does not exist. Does not wait for anything but a regular file.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = match File::options().read(true).custom_flags(flags.bits()).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(explained("read", path)(error)),
-    };
-    let metadata = file.metadata().map_err(explained("read", path))?;
-    let shown = path.display();
-    ensure!(metadata.is_file(), "{shown} is not a regular file: replace it by one");
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(explained("read", path))?;
-    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "{shown} has more than {FILE_BYTES_MAX} bytes: shorten it");
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) => {
-            let byte = error.utf8_error().valid_up_to();
-            Err(anyhow!("{}: byte {byte} is not UTF-8: save the file as UTF-8", path.display()))
-        }
-    }
+    text_file::read(path, FILE_BYTES_MAX, Links::Follow)
 }
 
 /// Writes a file completely or not at all, and creates its folder.

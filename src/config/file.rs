@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::declare::Key;
 use super::refusal::shortened;
 use super::spelling::{known_key, nearest_key};
+use crate::text_file::{self, Links};
+
+/// Bytes of a file, at most. A file with every setting and its description has some ten thousand.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads the settings of a file.
 ///
@@ -15,7 +19,9 @@ use super::spelling::{known_key, nearest_key};
 ///
 /// A key that is not a setting is refused, because it is most likely misspelt.
 pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<Key, String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let Some(text) = text_file::read(path, FILE_BYTES_MAX, Links::Follow)? else {
+        bail!("cannot read {}: the file does not exist", path.display());
+    };
     let parsed: Result<toml::Table, toml::de::Error> = text.parse();
     let table = match parsed {
         Ok(table) => table,

@@ -1,14 +1,13 @@
 //! Reads files of a project, which somebody else may have written: a file can be a pipe, a device or a link.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::{anyhow, ensure};
-use nix::fcntl::OFlag;
+use anyhow::ensure;
 
 use crate::file_errors::explained;
+use crate::text_file::{self, Links};
 
 /// Bytes of a file, at most. Settings of a project and of git have some hundred.
 const FILE_BYTES_MAX: u64 = 64 << 10;
@@ -31,22 +30,7 @@ pub(super) fn read_below(folder: &Path, path: &Path) -> anyhow::Result<Option<St
         "{shown} is a link to a file outside of {}: replace the link by a file",
         folder.display()
     );
-    // Without O_NONBLOCK, opening a pipe waits for a writer. A terminal must not become that of this process.
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_NOCTTY;
-    let opened = File::options().read(true).custom_flags(flags.bits()).open(&target);
-    let file = opened.map_err(explained("read", path))?;
-    let metadata = file.metadata().map_err(explained("read", path))?;
-    ensure!(metadata.is_file(), "{shown} is not a regular file: replace it by one");
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(explained("read", path))?;
-    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "{shown} has more than {FILE_BYTES_MAX} bytes: shorten it");
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) => {
-            let byte = error.utf8_error().valid_up_to();
-            Err(anyhow!("{shown}: byte {byte} is not UTF-8: save the file as UTF-8"))
-        }
-    }
+    text_file::read(&target, FILE_BYTES_MAX, Links::Refuse)
 }
 
 #[cfg(test)]
