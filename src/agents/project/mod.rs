@@ -323,7 +323,9 @@ mod tests {
         let places = places(&home);
         let folder = repository(&remote("git@github.com:acme/widget.git"));
         let transcripts = home.path().join("transcripts");
-        write(&transcripts.join("one.jsonl"), "").expect("writes");
+        let root = folder.path().canonicalize().expect("a folder");
+        let entry = serde_json::json!({"cwd": root}).to_string();
+        write(&transcripts.join("one.jsonl"), &format!("{entry}\n")).expect("writes");
         write(&places.transcript_record("one"), "{}").expect("writes");
         for expected in [NameOrigin::Remote, NameOrigin::Folder] {
             let mut project = Project::at(folder.path(), None, &places).expect("a project");
