@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
-"""Chooses the suites that a run of the checks needs: python3 .ci/suites.py [--full]
+"""Chooses the suites that a run of the checks needs.
 
-Prints the names of the suites, one per line, and to standard error why.
+    python3 .ci/suites.py            prints the names of the suites, one per line, and to standard error why
+    python3 .ci/suites.py --full     prints all suites
+    python3 .ci/suites.py --record   writes the record of a full run, after all suites passed
 
-Each line of `.ci/suites` is the name of a suite and the paths that it depends on. A suite runs if one of them differs
-from the commit in `.ci/full-run`, the last one on which every suite passed. Every suite runs with `--full`, without that
-commit, and if a file on which all depend differs.
+Each line of `.ci/suites` is the name of a suite and the paths that it depends on. The record, `.ci/full-run`, has a hash
+of the files at each of these paths, from the last commit on which every suite passed. A suite runs if one of its paths
+differs from the record. Every suite runs with `--full`, without a record, and if a file on which all depend differs. The
+record has hashes and not only the commit, so it also counts in a clone without the history.
 """
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ".ci/full-run"
-# Files on which every suite depends.
-COMMON = ("Cargo.lock", "Cargo.toml", ".cargo/", ".ci/", "rust-toolchain.toml")
+# Paths on which every suite depends.
+COMMON = ("Cargo.lock", "Cargo.toml", ".cargo/", ".ci/")
 
 
 def read_suites(text: str) -> dict[str, tuple[str, ...]]:
-    """Returns the paths that each suite depends on. A path that ends with a slash is a folder."""
+    """Returns the paths that each suite depends on."""
     suites = {}
     for line in text.splitlines():
         name, *paths = line.partition("#")[0].split() or [""]
@@ -28,24 +32,44 @@ def read_suites(text: str) -> dict[str, tuple[str, ...]]:
     return suites
 
 
-def git(*arguments: str) -> str | None:
-    """Returns the output of git; none if it fails."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def changed_since(base: str) -> list[str] | None:
-    """Returns the files that differ from a commit, with those that are not committed; none if git lacks the commit."""
-    changed = git("diff", "--name-only", "--no-renames", "-z", base, "--")
-    untracked = git("ls-files", "--others", "--exclude-standard", "-z")
-    if changed is None or untracked is None:
+def content_hash(path: str) -> str:
+    """Returns a hash of the names and contents of the files at a path, except those that git ignores."""
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", path)
+    digest = hashlib.sha256()
+    for name in sorted(set(listed.split("\0"))):
+        file = ROOT / name
+        if name and name != RECORD and file.is_file():
+            digest.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def hashes(suites: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """Returns the hash of each path that a suite depends on."""
+    paths = set(COMMON)
+    for own in suites.values():
+        paths.update(own)
+    return {path: content_hash(path) for path in sorted(paths)}
+
+
+def read_record() -> tuple[str, dict[str, str]] | None:
+    """Returns the commit and the hashes of the record; none if there is none."""
+    file = ROOT / RECORD
+    lines = file.read_text().splitlines() if file.is_file() else []
+    fields = [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
+    if not fields or fields[0][0] != "commit":
         return None
-    return sorted({path for path in (changed + untracked).split("\0") if path and path != RECORD})
+    return fields[0][1], {path: found for found, path in fields[1:]}
 
 
-def depends(paths: tuple[str, ...], changed: list[str]) -> bool:
-    """Whether one of the changed files is one of the paths, or in one of them."""
-    return any(file == path or (path.endswith("/") and file.startswith(path)) for path in paths for file in changed)
+def write_record(suites: dict[str, tuple[str, ...]]) -> None:
+    commit = git("rev-parse", "HEAD").strip()
+    lines = ["# Written by `sh .ci/run --full`: on this content every suite passed.", f"commit {commit}"]
+    lines += [f"{found} {path}" for path, found in hashes(suites).items()]
+    (ROOT / RECORD).write_text("\n".join(lines) + "\n")
 
 
 def choose(suites: dict[str, tuple[str, ...]], full: bool) -> tuple[list[str], list[str]]:
@@ -53,31 +77,28 @@ def choose(suites: dict[str, tuple[str, ...]], full: bool) -> tuple[list[str], l
     everything = list(suites)
     if full:
         return everything, ["every suite: --full"]
-    record = ROOT / RECORD
-    base = record.read_text().split()[0] if record.is_file() and record.read_text().split() else None
-    if base is None:
-        return everything, [f"every suite: {RECORD} names no commit"]
-    changed = changed_since(base)
-    if changed is None:
-        return everything, [f"every suite: the commit {base} of {RECORD} is not in this clone"]
-    log = [f"last full run: {base}", "differs: " + (", ".join(folders(changed)) or "nothing")]
-    if depends(COMMON, changed):
-        return everything, [*log, "every suite: a file that all depend on differs"]
-    chosen = [name for name, paths in suites.items() if depends(paths, changed)]
+    record = read_record()
+    if record is None:
+        return everything, [f"every suite: {RECORD} has no record"]
+    commit, recorded = record
+    differing = [path for path, found in hashes(suites).items() if recorded.get(path) != found]
+    log = [f"last full run: {commit}", "differs: " + (", ".join(differing) or "nothing")]
+    if any(path in COMMON for path in differing):
+        return everything, [*log, "every suite: a path on which all depend differs"]
+    chosen = [name for name, paths in suites.items() if any(path in differing for path in paths)]
     skipped = [name for name in suites if name not in chosen]
     return chosen, [*log, "suites: " + (", ".join(chosen) or "none"), "skipped: " + (", ".join(skipped) or "none")]
 
 
-def folders(changed: list[str]) -> list[str]:
-    """Returns the folders of files, by the first two parts of their paths."""
-    return sorted({"/".join(path.split("/")[:-1][:2]) or path for path in changed})
-
-
 def main() -> None:
     suites = read_suites((ROOT / ".ci/suites").read_text())
-    if sys.argv[1:] not in ([], ["--full"]):
-        sys.exit("suites: expected --full or nothing")
-    chosen, log = choose(suites, full=sys.argv[1:] == ["--full"])
+    arguments = sys.argv[1:]
+    if arguments == ["--record"]:
+        write_record(suites)
+        return
+    if arguments not in ([], ["--full"]):
+        sys.exit("suites: expected --full, --record or nothing")
+    chosen, log = choose(suites, full=arguments == ["--full"])
     for line in log:
         print(f"suites: {line}", file=sys.stderr)
     print("\n".join(chosen))

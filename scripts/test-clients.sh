@@ -48,8 +48,7 @@ for part in ${*:-scripts dashboard mcp python typescript public simulation packa
         # The bundle in the binary must be that of the sources.
         npm --prefix dashboard ci --no-audit --no-fund --silent
         npm --prefix dashboard run check --silent
-        # Each of two workers has servers and a browser of its own.
-        (cd tests/browser && pytest --numprocesses 2 --dist loadfile)
+        (cd tests/browser && pytest)
         ;;
     scripts) (cd tests/scripts && pytest) ;;
     mcp) (cd tests/mcp && pytest) ;;
