@@ -2,17 +2,22 @@
 // bundle was not rebuilt after a change of the sources: commit the files that this build wrote.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { listFiles } from "./rust-table.mjs";
 
 const PAGE = "../src/dashboard/page";
 const SINGLE_FILES = ["../src/dashboard/bundle.rs", "src/api-types.ts"];
 
-/** Returns the contents of all generated files, by path. */
-function readGenerated() {
+/** Returns the paths of all generated files. */
+function listGenerated() {
     const paths = SINGLE_FILES.filter((path) => existsSync(path));
     if (existsSync(PAGE)) for (const file of listFiles(PAGE)) paths.push(`${PAGE}/${file}`);
-    return new Map(paths.map((path) => [path, readFileSync(path, "base64")]));
+    return paths;
+}
+
+/** Returns the contents of all generated files, by path. */
+function readGenerated() {
+    return new Map(listGenerated().map((path) => [path, readFileSync(path, "base64")]));
 }
 
 function run(...command) {
@@ -20,10 +25,16 @@ function run(...command) {
 }
 
 const before = readGenerated();
+const times = new Map(listGenerated().map((path) => [path, statSync(path)]));
 execFileSync("npm", ["run", "--silent", "types"], { stdio: "inherit" });
 run("tsc");
 run("vite", "build", "--logLevel", "warn");
 const after = readGenerated();
+
+// An unchanged file keeps its time: otherwise Cargo would compile the server again.
+for (const [path, { atime, mtime }] of times) {
+    if (before.get(path) === after.get(path)) utimesSync(path, atime, mtime);
+}
 
 const stale = new Set();
 for (const path of [...before.keys(), ...after.keys()]) if (before.get(path) !== after.get(path)) stale.add(path);

@@ -36,6 +36,8 @@ export async function takeAfterReload(): Promise<Session | null> {
   const found = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
   const worker = found?.active;
   if (!worker) return null;
+  // The page can be left again before `startWorker` has registered it anew.
+  registration = found;
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     const timer = window.setTimeout(() => resolve(null), ANSWER_MS);
