@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Chooses the suites that a run of the checks needs.
 
-    python3 .ci/suites.py            prints the names of the suites, one per line, and to standard error why
-    python3 .ci/suites.py --full     prints all suites
-    python3 .ci/suites.py --record   writes the record of a full run, after all suites passed
+    python3 .ci/suites.py                      prints the names of the suites, one per line, and to standard error why
+    python3 .ci/suites.py --full               prints all suites
+    python3 .ci/suites.py --record [SUITE...]  records the present content for suites that passed, by default for all
 
-Each line of `.ci/suites` is the name of a suite and the paths that it depends on. The record, `.ci/full-run`, has a hash
-of the files at each of these paths, from the last commit on which every suite passed. A suite runs if one of its paths
-differs from the record. Every suite runs with `--full`, without a record, and if a file on which all depend differs. The
-record has hashes and not only the commit, so it also counts in a clone without the history.
+Each line of `.ci/suites` is the name of a suite and the paths that it depends on. The record, `.ci/full-run`, has for each
+suite a hash of the files at each of these paths, from the last time at which the suite passed. A suite runs if one of its
+paths differs from the record. Every suite runs with `--full`, without a record, and if a file on which all depend differs.
+The record has hashes and not only the commit, so it also counts in a clone without the history.
 """
 
 import hashlib
@@ -47,54 +47,62 @@ def content_hash(path: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def hashes(suites: dict[str, tuple[str, ...]]) -> dict[str, str]:
-    """Returns the hash of each path that a suite depends on."""
-    paths = set(COMMON)
-    for own in suites.values():
-        paths.update(own)
-    return {path: content_hash(path) for path in sorted(paths)}
+def hashes(paths: tuple[str, ...]) -> dict[str, str]:
+    """Returns the hash of each path that a suite with these paths depends on."""
+    return {path: content_hash(path) for path in (*COMMON, *paths)}
 
 
-def read_record() -> tuple[str, dict[str, str]] | None:
-    """Returns the commit and the hashes of the record; none if there is none."""
+def read_record() -> dict[str, dict[str, str]]:
+    """Returns the recorded hashes of each suite."""
     file = ROOT / RECORD
-    lines = file.read_text().splitlines() if file.is_file() else []
-    fields = [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
-    if not fields or fields[0][0] != "commit":
-        return None
-    return fields[0][1], {path: found for found, path in fields[1:]}
+    recorded: dict[str, dict[str, str]] = {}
+    for line in file.read_text().splitlines() if file.is_file() else []:
+        fields = line.split()
+        if len(fields) == 3 and not line.startswith("#"):
+            suite, path, found = fields
+            recorded.setdefault(suite, {})[path] = found
+    return recorded
 
 
-def write_record(suites: dict[str, tuple[str, ...]]) -> None:
-    commit = git("rev-parse", "HEAD").strip()
-    lines = ["# Written by `sh .ci/run --full`: on this content every suite passed.", f"commit {commit}"]
-    lines += [f"{found} {path}" for path, found in hashes(suites).items()]
+def write_record(suites: dict[str, tuple[str, ...]], passed: list[str]) -> None:
+    """Records the present content for the suites that passed. What is recorded for others stays."""
+    recorded = read_record()
+    for name in passed:
+        recorded[name] = hashes(suites[name])
+    lines = ["# The content on which each suite passed: suite, path, hash. Written by `sh .ci/run --full`."]
+    for name in suites:
+        lines += [f"{name} {path} {found}" for path, found in recorded.get(name, {}).items()]
     (ROOT / RECORD).write_text("\n".join(lines) + "\n")
 
 
 def choose(suites: dict[str, tuple[str, ...]], full: bool) -> tuple[list[str], list[str]]:
     """Returns the suites to run, and what to say about the choice."""
-    everything = list(suites)
     if full:
-        return everything, ["every suite: --full"]
-    record = read_record()
-    if record is None:
-        return everything, [f"every suite: {RECORD} has no record"]
-    commit, recorded = record
-    differing = [path for path, found in hashes(suites).items() if recorded.get(path) != found]
-    log = [f"last full run: {commit}", "differs: " + (", ".join(differing) or "nothing")]
-    if any(path in COMMON for path in differing):
-        return everything, [*log, "every suite: a path on which all depend differs"]
-    chosen = [name for name, paths in suites.items() if any(path in differing for path in paths)]
-    skipped = [name for name in suites if name not in chosen]
-    return chosen, [*log, "suites: " + (", ".join(chosen) or "none"), "skipped: " + (", ".join(skipped) or "none")]
+        return list(suites), ["every suite: --full"]
+    recorded = read_record()
+    chosen, log = [], []
+    for name, paths in suites.items():
+        if name not in recorded:
+            chosen.append(name)
+            log.append(f"{name}: runs, not recorded")
+            continue
+        differing = [path for path, found in hashes(paths).items() if recorded[name].get(path) != found]
+        if differing:
+            chosen.append(name)
+            log.append(f"{name}: runs, differs: {', '.join(differing)}")
+        else:
+            log.append(f"{name}: skipped")
+    return chosen, log
 
 
 def main() -> None:
     suites = read_suites((ROOT / ".ci/suites").read_text())
     arguments = sys.argv[1:]
-    if arguments == ["--record"]:
-        write_record(suites)
+    if arguments[:1] == ["--record"]:
+        unknown = [name for name in arguments[1:] if name not in suites]
+        if unknown:
+            sys.exit(f"suites: no suite has the name {unknown[0]}")
+        write_record(suites, arguments[1:] or list(suites))
         return
     if arguments not in ([], ["--full"]):
         sys.exit("suites: expected --full, --record or nothing")
