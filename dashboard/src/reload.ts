@@ -36,7 +36,7 @@ export async function takeAfterReload(): Promise<Session | null> {
   const found = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
   const worker = found?.active;
   if (!worker) return null;
-  // The page can be left again before `startWorker` has registered it anew.
+  // A reload can come before `startWorker` has finished, and needs the registration to keep the session.
   registration = found;
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

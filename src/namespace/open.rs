@@ -231,7 +231,7 @@ impl Namespace {
         }
     }
 
-    /// Reads from the repository at the head of the index. Returns `None` if there is no head.
+    /// Reads from the commit that the index was built from. Returns `None` if the index is empty.
     ///
     /// An erasure replaces the history, and the head of a read that began before it is gone then. A read that finds
     /// nothing, or fails, is therefore repeated if the head has changed meanwhile.
