@@ -13,7 +13,7 @@
 //! dashboard and of the metrics; three more are connections that reach no route. The well-behaved client requests its
 //! identity, retrieves, reads a memory and writes one, in turns.
 //!
-//! Five more rows are [requests that take much work](expensive), each repeated by 200 clients that read every response.
+//! Six more rows are [requests that take much work](expensive), each repeated by 200 clients that read every response.
 //!
 //! At the start one client sends each request that reads something. If one is refused, nothing is measured, so that a
 //! new route must get a valid request here.

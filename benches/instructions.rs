@@ -17,12 +17,12 @@ mod indexed;
 use std::hint::black_box;
 use std::path::Path;
 
-use cuebase::ingest::extract;
+use cuebase::ingest::extraction;
 use cuebase::memory::conversation::Conversation;
-use cuebase::memory::draft::Draft;
 use cuebase::memory::files;
 use cuebase::model::StaticTable;
-use cuebase::text::steps::Steps;
+use cuebase_language::extract::draft::Draft;
+use cuebase_language::text::steps::Steps;
 use cuebase_retrieval::{Change, Filter, Index, SearchResults, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
 use gungraun::prelude::*;
@@ -103,7 +103,7 @@ fn extract_drafts(conversation: Conversation) -> (Conversation, Vec<Draft>) {
 fn drafts_of(conversation: Conversation) -> (Conversation, Vec<Draft>) {
     let steps = Steps::unlimited();
     let extracted =
-        extract::extract(black_box(&conversation), Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
+        extraction::extract(black_box(&conversation), Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
     (conversation, extracted.drafts)
 }
 
@@ -111,7 +111,7 @@ fn drafts_of(conversation: Conversation) -> (Conversation, Vec<Draft>) {
 fn file() -> String {
     let conversation = conversation(1);
     let now = Timestamp::UNIX_EPOCH;
-    let drafts = extract::extract(&conversation, now, &Steps::unlimited()).expect("nothing interrupts").drafts;
+    let drafts = extraction::extract(&conversation, now, &Steps::unlimited()).expect("nothing interrupts").drafts;
     let paths: Vec<String> = (0..drafts.len()).map(|n| format!("events/{n}.md")).collect();
     files::of_draft(&drafts[0], &paths, &conversation, now).render().expect("renders")
 }

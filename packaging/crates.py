@@ -35,7 +35,8 @@ LICENCE_FILES = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense|auth
 #: AWS-LC keeps the sources of others, with their licences, three folders deep.
 LICENCE_FOLDERS_MAX = 3
 #: Crates of this repository, and their folders.
-LOCAL_FOLDERS = {"cuebase": ".", "cuebase-storage": "storage", "cuebase-retrieval": "retrieval"}
+LOCAL_FOLDERS = {"cuebase": ".", "cuebase-storage": "storage", "cuebase-retrieval": "retrieval",
+                 "cuebase-language": "language"}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}"
 export RUST_TEST_THREADS
 skipped=""
 for module in abuse campaign damage disk document_limits full_disk generations git_limits kills linear log_privacy \
-    long_histories machine migration order shares; do
+    long_histories machine migration order sessions shares; do
     skipped="$skipped --skip $module::"
 done
 # The encoder takes several times as long as the built-in table, so only tests that search run with it.

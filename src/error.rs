@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use cuebase_language::text::steps::Interrupted;
 use cuebase_storage::NamespaceKey;
 use cuebase_storage::error::{DiskTrouble, NameKind};
 
@@ -10,7 +11,6 @@ use crate::documents::error::DocumentError;
 use crate::error_codes::ErrorCode;
 use crate::git_protocol::{FetchError, InvalidRequest};
 use crate::model::ModelError;
-use crate::text::steps::Interrupted;
 
 /// The result of a call to the service.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

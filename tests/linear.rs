@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use cuebase::ingest::extract::extract;
+use cuebase::ingest::extraction::extract;
 use cuebase::memory::conversation::{Conversation, Message, Role};
-use cuebase::memory::draft::Draft;
-use cuebase::text::steps::{Interrupted, Steps};
+use cuebase_language::extract::draft::Draft;
+use cuebase_language::text::steps::{Interrupted, Steps};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -117,6 +117,8 @@ mod profile;
 mod reextraction;
 /// Retrieval: restarts, damaged indexes, large memories, concurrent queries, ranking.
 mod retrieve;
+/// Exchanges of a session that are written one by one.
+mod sessions;
 /// Queries and listings over several namespaces.
 mod several;
 /// Fairness between accounts: queue turns, listings and large directories of one account do not slow down the others.

@@ -180,10 +180,10 @@ fn small_talk_is_dropped() {
 fn thanks_after_a_question_do_not_change_the_question() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let asked = json!({"role": "assistant", "content": "Which city?"});
+    let asked = json!({"role": "user", "name": "Bo", "content": "Which city?"});
     write(&server, "default", &json!([asked, {"role": "user", "name": "Noor", "content": "Thanks!"}]));
     server.settle("default");
     let bodies: Vec<String> = files(&server, "default").iter().map(|file| body(file).trim().to_owned()).collect();
-    assert!(bodies.contains(&"# Assistant: Which city?".to_owned()), "{bodies:?}");
+    assert!(bodies.contains(&"# Bo: Which city?".to_owned()), "{bodies:?}");
     assert!(bodies.iter().all(|body| !body.contains("Thanks")), "{bodies:?}");
 }

@@ -13,7 +13,7 @@ fn root() -> &'static Path {
 fn sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> = ["src", "storage", "retrieval", "tests", "benches", "fuzz", "xtask"]
+    let mut folders: Vec<PathBuf> = ["src", "storage", "retrieval", "language", "tests", "benches", "fuzz", "xtask"]
         .iter()
         .map(|name| root.join(name))
         .collect();

@@ -22,6 +22,10 @@ const VALUES_PER_WRITE: usize = 250;
 const QUERY_CHARS: usize = 7800;
 /// The namespace with many values of one attribute.
 const VALUES: &str = "values";
+/// The namespace with large memories, their number, and the bytes of each.
+const BOOKS: &str = "books";
+const BOOK_COUNT: usize = 20;
+const BOOK_BYTES: usize = 300 << 10;
 
 /// A request that takes much work.
 pub(crate) struct ExpensiveRequest {
@@ -52,6 +56,20 @@ pub(crate) fn fill(client: &mut Client, corpus: &mut Corpus) -> io::Result<()> {
             turns.push(json!({"role": "user", "name": "Ann", "content": text}));
         }
         write(client, VALUES, &turns)?;
+    }
+    client.send("POST", "/v1/namespaces", &json!({"name": BOOKS}).to_string())?;
+    for number in 0..BOOK_COUNT {
+        let mut content = format!("# The harbour book, volume {number}\n");
+        while content.len() < BOOK_BYTES {
+            for (name, text) in corpus.conversation(20) {
+                content.push_str(&format!("\n{name} wrote into the harbour book: {text}\n"));
+            }
+        }
+        let body = json!({"namespace": BOOKS, "content": content, "cues": ["the harbour book"]});
+        let (status, body) = client.send("POST", &format!("/v1/memories/facts/book{number}.md"), &body.to_string())?;
+        if status != 201 {
+            return Err(io::Error::other(format!("a write was refused: {status} {}", String::from_utf8_lossy(&body))));
+        }
     }
     Ok(())
 }
@@ -102,6 +120,10 @@ pub(crate) fn requests(corpus: &mut Corpus) -> Vec<ExpensiveRequest> {
         ExpensiveRequest::get(
             "context, an attribute with 2,000 values",
             format!("/v1/context?q={question}&namespace={VALUES}&{context}"),
+        ),
+        ExpensiveRequest::get(
+            "context, 20 memories of 300 KiB",
+            format!("/v1/context?q=What+stands+in+the+harbour+book?&namespace={BOOKS}&{context}"),
         ),
     ]
 }

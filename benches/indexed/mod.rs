@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use cuebase::ingest::extract;
+use cuebase::ingest::extraction;
 use cuebase::memory::conversation::Conversation;
 use cuebase::memory::{files, request};
 use cuebase::model::{StaticTable, index_settings};
-use cuebase::text::steps::Steps;
+use cuebase_language::claims::AskedClaims;
+use cuebase_language::text::steps::Steps;
 use cuebase_retrieval::{
-    AskedClaims, Change, Currency, Explain, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot,
+    Change, Currency, Explain, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot,
 };
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
@@ -42,7 +43,7 @@ pub(crate) fn conversation_of(session: &str, tags: &[&str], said: &[(String, Str
 pub(crate) fn memories_of(conversation: &Conversation, table: &StaticTable) -> Vec<Memory> {
     let now = Timestamp::UNIX_EPOCH;
     let session = conversation.session_id.as_deref().unwrap_or_default();
-    let drafts = extract::extract(conversation, now, &Steps::unlimited()).expect("nothing interrupts").drafts;
+    let drafts = extraction::extract(conversation, now, &Steps::unlimited()).expect("nothing interrupts").drafts;
     let mut paths = Vec::with_capacity(drafts.len());
     for (n, draft) in drafts.iter().enumerate() {
         paths.push(format!("{}/{session}/{n}.md", draft.tier.name()));

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cuebase_retrieval::{
-    AskedClaims, Currency, Explain, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors,
-};
+use cuebase_language::claims::AskedClaims;
+use cuebase_retrieval::{Currency, Explain, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
 
 use super::{Found, LexicalArm, Scope};
 use crate::indexed::{puts, rare};

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use cuebase_retrieval::{Memory, content_terms};
+use cuebase_language::tokenize::content_terms;
+use cuebase_retrieval::Memory;
 
 pub(crate) use cuebase_arm::CuebaseArm;
 pub(crate) use tantivy_arm::{TantivyArm, TantivyFiller};

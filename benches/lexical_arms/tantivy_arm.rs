@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use cuebase_retrieval::{Memory, content_terms};
+use cuebase_language::tokenize::content_terms;
+use cuebase_retrieval::Memory;
 use tantivy::collector::TopDocs;
 use tantivy::directory::{RamDirectory, TerminatingWrite};
 use tantivy::merge_policy::NoMergePolicy;

@@ -120,7 +120,7 @@ export interface paths {
         };
         /**
          * Return text for a prompt: what the memories hold about a query. Counts as a read.
-         * @description The text has the claims that the query asks for, then the admitted memories by day or by topic, each with its path. Memories that no longer hold are left out, or marked if the query asks about the past. `text` is empty if nothing is relevant. `detail` and `explain` have no effect.
+         * @description The text has the claims that the query asks for, then the admitted memories, the most relevant first and those of one conversation in the order of time. An entry is one line. Memories that no longer hold are left out, or marked if the query asks about the past. `text` is empty if nothing is relevant. `detail` and `explain` have no effect.
          */
         get: operations["context"];
         put?: never;
@@ -2443,6 +2443,8 @@ export interface operations {
                 precision?: "all" | "recall" | "balanced" | "strict";
                 /** @description Most tokens of the text, by the WordPiece tokenizer of BERT. */
                 max_tokens?: number;
+                /** @description Whether each entry ends with the number of its citation, as `[1]`. */
+                marks?: "on" | "off";
             };
             header?: never;
             path?: never;
@@ -2457,11 +2459,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The memories that the text is made from, best first. */
+                        /** @description The memories that the text is made from, best first. The mark `[1]` in the text stands for the first one. */
                         citations: components["schemas"]["ContextCitation"][];
                         /** @description The namespace, or several separated by commas. */
                         namespace: string;
-                        /** @description The text, as markdown. Empty if nothing is relevant. */
+                        /** @description The text, as markdown: one entry a line, each with the mark of its citation. Empty if nothing is relevant. */
                         text: string;
                         /**
                          * Format: uint

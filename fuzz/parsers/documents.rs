@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 
 use cuebase::documents::kind::DocumentKind;
 use cuebase::documents::read;
-use cuebase::text::steps::Steps;
+use cuebase_language::text::steps::Steps;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 

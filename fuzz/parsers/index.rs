@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use cuebase_language::claims::AskedClaims;
 use cuebase_retrieval::{
-    AskedClaims, Change, Cue, Currency, Error, Explain, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors,
+    Change, Cue, Currency, Error, Explain, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors,
 };
 
 const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2400"];

@@ -1,9 +1,9 @@
 //! The built-in extractor on the text of a message (statements, dates, names, cues), and the times that the text names when
 //! it is read as a question.
 
-use cuebase::dates::question;
-use cuebase::ingest::extract;
-use cuebase::text::steps::Steps;
+use cuebase::ingest::extraction;
+use cuebase_language::dates::question;
+use cuebase_language::text::steps::Steps;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -15,7 +15,7 @@ pub(super) fn enter(bytes: &[u8]) {
     let body = serde_json::json!({"messages": roles});
     let Some(body) = body.as_object() else { return };
     let Ok(conversation) = cuebase::memory::request::conversation(body) else { return };
-    let drafts = extract::extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited());
+    let drafts = extraction::extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited());
     for draft in drafts.expect("nothing interrupts").drafts {
         assert!(draft.body.starts_with("# "));
         assert!(!draft.cues.is_empty());

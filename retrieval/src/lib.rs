@@ -15,7 +15,7 @@
 //!
 //! HTTP, git, RocksDB and embedding models do not appear here. A memory arrives with its vectors, and [`TokenVectors`]
 //! compares words. The [`Head`] of an index is the commit that it stands for; the index only keeps it. No type of
-//! frostem or simsimd is public.
+//! simsimd is public.
 
 mod arms;
 mod bitmap;
@@ -37,7 +37,6 @@ mod query;
 mod ranking;
 mod search;
 mod surface_forms;
-mod text;
 mod text_budget;
 mod threads;
 mod time;
@@ -46,7 +45,7 @@ mod top_k;
 mod vocabulary;
 
 pub use arms::lexical::terms::TermMatch;
-pub use claim::{AskedClaims, AskedKind, AskedPeriod, Claim, ClaimKind, Currency};
+pub use claim::{Claim, ClaimKind, Currency};
 pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
 pub use head::Head;
@@ -62,7 +61,6 @@ pub use search::{
     Arm, ArmRank, Arms, Exclusion, Explanation, FollowedRelation, Hit, NearestCue, PathExplanation, RankedMemory,
     SearchResults,
 };
-pub use text::{QUESTION_MARKS, any_term, content_terms, fold, is_stop_word, writes_no_spaces};
 pub use text_budget::TextBudget;
 pub use tokens::TokenVectors;
 pub use vocabulary::{Mention, Synonyms, Term, Vocabulary, surface_key};

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use cuebase_language::claims::{AskedClaims, AskedPeriod};
 use serde::{Deserialize, Serialize};
 
-use crate::claim::{AskedClaims, AskedPeriod, Claim, Currency};
+use crate::claim::{Claim, Currency};
 use crate::error::Result;
 use crate::hash::{AttributeHash, FacetHash, NameHash, PathHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use cuebase_language::claims::AskedClaims;
 use serde::{Deserialize, Serialize};
 
-use crate::claim::{AskedClaims, Currency};
+use crate::claim::Currency;
 use crate::filter::Filter;
 use crate::memory::Millis;
 use crate::vocabulary::Synonyms;

@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
+use cuebase_language::tokenize::fold;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::surface_forms::SurfaceForms;
-use crate::text::fold;
 
 /// Most bytes of surface forms that are read for the synonyms of one query. Without this limit, a query that mentions a
 /// term again and again would cost the product of its mentions and the term's aliases.

@@ -4,9 +4,10 @@ mod pieces;
 
 use std::ops::Range;
 
+use cuebase_language::claims::{AskedClaims, AskedKind, AskedPeriod};
 use cuebase_retrieval::{
-    Arm, AskedClaims, AskedKind, AskedPeriod, Change, Claim, ClaimKind, Cue, Currency, Explain, Explanation,
-    FeatureGroup, Filter, Head, Hit, Index, IndexSettings, Memory, Query, Relation, Validity,
+    Arm, Change, Claim, ClaimKind, Cue, Currency, Explain, Explanation, FeatureGroup, Filter, Head, Hit, Index,
+    IndexSettings, Memory, Query, Relation, Validity,
 };
 use pieces::{Pieces, query};
 use proptest::prelude::*;

@@ -5,9 +5,9 @@ mod pieces;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use cuebase_language::tokenize::content_terms;
 use cuebase_retrieval::{
     Change, Cue, FEATURE_NAMES, Filter, Head, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors,
-    content_terms,
 };
 use pieces::{Pieces, query};
 use proptest::prelude::*;

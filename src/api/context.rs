@@ -2,17 +2,18 @@
 
 use std::ops::RangeInclusive;
 
+use cuebase_language::relevance::Admission;
+
 use super::query::QueryString;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::retrieve::{self, admission};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::relevance::Admission;
-use crate::service::context::ContextRequest;
+use crate::service::context::{ContextRequest, Marks};
 
 /// Names of the query parameters that a context has in addition to a retrieval.
-const OWN_PARAMETERS: [&str; 2] = ["max_tokens", PRECISION];
+const OWN_PARAMETERS: [&str; 3] = ["marks", "max_tokens", PRECISION];
 /// Another name of `admit`.
 const PRECISION: &str = "precision";
 /// Names of the query parameters.
@@ -53,13 +54,20 @@ pub fn request(query: &QueryString) -> Result<ContextRequest> {
         retrieval.admission = precision.unwrap_or(Admission::Balanced);
     }
     let max_tokens = query.number("max_tokens", TOKENS_RANGE, ErrorCode::InvalidLimit)?.unwrap_or(TOKENS_DEFAULT);
-    Ok(ContextRequest { retrieval, max_tokens })
+    let marks = match query.get("marks") {
+        None | Some("on") => Marks::On,
+        Some("off") => Marks::Off,
+        Some(other) => {
+            let message = format!("marks: {other:?} is neither on nor off");
+            return Err(Error::invalid(ErrorCode::InvalidParameter, message));
+        }
+    };
+    Ok(ContextRequest { retrieval, max_tokens, marks })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     fn checked(query: &str) -> Result<ContextRequest, String> {
         match request(&QueryString::parse(query)) {
@@ -85,6 +93,7 @@ mod tests {
     fn every_parameter_is_checked() {
         for (query, expected) in [
             ("q=x&precision=high", "invalid_admit"),
+            ("q=x&marks=yes", "invalid_parameter"),
             ("q=x&max_tokens=0", "invalid_limit"),
             ("q=x&max_tokens=32001", "invalid_limit"),
             ("q=x&max_tokens=some", "invalid_limit"),

@@ -1,5 +1,6 @@
 //! `GET /v1/retrieve`: checks the query string and searches.
 
+use cuebase_language::relevance::Admission;
 use cuebase_retrieval::{Currency, Explain, Filter, TimeField};
 use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::Tier;
@@ -22,7 +23,6 @@ use crate::memory::fields::{Field, Fields, joined, names, request_type};
 use crate::memory::request::zone_or_utc;
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
-use crate::relevance::Admission;
 use crate::service::retrieval::{ReplyBudget, RetrievalRequest};
 
 request_type! {
@@ -279,10 +279,11 @@ fn out_of_range() -> Error {
 fn tiers(names: Vec<String>) -> Result<Vec<String>> {
     let mut tiers = Vec::with_capacity(names.len());
     for name in names {
-        match name.parse::<Tier>() {
-            Ok(tier) => tiers.push(tier.name().into()),
-            Err(error) => return Err(Error::invalid(ErrorCode::InvalidTier, format!("tiers: {name:?}: {error}"))),
-        }
+        let Some(tier) = Tier::named(&name) else {
+            let message = format!("tiers: {name:?}: tier: must be one of facts, incidents, rules, skills");
+            return Err(Error::invalid(ErrorCode::InvalidTier, message));
+        };
+        tiers.push(tier.name().into());
     }
     Ok(tiers)
 }

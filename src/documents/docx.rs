@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
+use cuebase_language::text::steps::Steps;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use zip::ZipArchive;
@@ -14,7 +15,6 @@ use zip::result::ZipError;
 
 use super::blocks::{Block, Place, one_line};
 use super::error::DocumentError;
-use crate::text::steps::Steps;
 
 /// Name of the kind in errors.
 const KIND: &str = "DOCX";

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use cuebase_language::text::steps::Interrupted;
 use serde::{Deserialize, Serialize};
 
 use super::limits::{PASSAGES_MAX, SECONDS_MAX, TEXT_BYTES_MAX};
-use crate::text::steps::Interrupted;
 
 /// Why a file cannot become a document. The process that reads the file returns it as JSON.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]

@@ -3,13 +3,13 @@
 //! The tokenizer follows the HTML standard. No tree is built: a start or end of a block element ends the text before it,
 //! so tags that are not closed cost nothing but a line break. No text is examined again at a later tag.
 
+use cuebase_language::text::steps::Steps;
 use html5gum::emitters::default::{StartTag, Token};
 use html5gum::{DefaultEmitter, Tokenizer};
 
 use super::blocks::{Block, BlockKind, Place, one_line};
 use super::error::DocumentError;
 use super::text_encoding::decode;
-use crate::text::steps::Steps;
 
 /// Elements whose content is not shown, or repeats on every page of a site.
 const SKIPPED: [&str; 9] = ["script", "style", "template", "noscript", "svg", "nav", "select", "iframe", "object"];

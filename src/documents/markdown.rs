@@ -1,12 +1,12 @@
 //! Markdown: headings, and the source of each block between them, with its line.
 
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::memory_file::MemoryFile;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::blocks::{Block, Place};
 use super::error::DocumentError;
 use super::plain_text::line_number;
-use crate::text::steps::Steps;
 
 /// Returns the blocks of a markdown text. Front matter is left out.
 pub(super) fn read(text: &str, steps: &Steps<'_>) -> Result<Vec<Block>, DocumentError> {

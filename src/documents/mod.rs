@@ -28,12 +28,12 @@ mod text_encoding;
 
 pub use self::limits::memory_bytes_max;
 
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::records::PassageDraft;
 
 use self::error::DocumentError;
 use self::kind::DocumentKind;
 use self::limits::{PASSAGES_MAX, TEXT_BYTES_MAX};
-use crate::text::steps::Steps;
 
 /// Returns the passages of a file, at least one. `name` is the name of the file. Only a process that limits itself may
 /// call this with bytes of a client.

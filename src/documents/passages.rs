@@ -1,10 +1,10 @@
 //! From blocks to passages: text under the same headings is joined up to a length, and longer text is divided.
 
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::records::PassageDraft;
 
 use super::blocks::{Block, BlockKind, Place};
 use super::error::DocumentError;
-use crate::text::steps::Steps;
 
 /// Length of a passage in characters. One paragraph more would make it longer.
 const PASSAGE_CHARS: usize = 1200;

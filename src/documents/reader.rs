@@ -3,12 +3,12 @@
 use std::io::{BufRead, BufWriter, Read, Write};
 
 use anyhow::Context;
+use cuebase_language::text::steps::Steps;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::alarm;
 
 use super::limits::{SECONDS_MAX, memory_bytes_max};
 use super::protocol::Header;
-use crate::text::steps::Steps;
 
 /// Address space in bytes: 2 GiB. It contains the program, whose size the limit of memory leaves out.
 const ADDRESS_SPACE_BYTES_MAX: u64 = 2048 << 20;

@@ -1,7 +1,8 @@
 //! Bytes of a text file as text: UTF-8, or UTF-16 with a byte order mark.
 
+use cuebase_language::text::steps::Steps;
+
 use super::error::DocumentError;
-use crate::text::steps::Steps;
 
 /// Decodes a text. Line ends become `\n`, and control characters other than tabs are left out.
 pub(super) fn decode(bytes: &[u8], steps: &Steps<'_>) -> Result<String, DocumentError> {

@@ -1,8 +1,9 @@
 //! Admission: whether nothing is admitted for a question that nothing answers, and the evidence for one with an answer.
 
+use cuebase_language::relevance::Admission;
+
 use super::admitted::{Mean, SearchedQuery, precision};
 use super::changes::Share;
-use crate::relevance::Admission;
 
 /// The figures of one level of admission.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
+use cuebase_language::relevance::{Admission, Searched, asking_part, parts};
 use cuebase_retrieval::{Hit, Snapshot};
 use serde::Serialize;
 
 use super::namespace::{Asking, Setup, ask};
 use super::suite::Units;
-use crate::relevance::{Admission, Searched, asking_part, parts};
 
 /// Hits of a search.
 const LIMIT: usize = 24;

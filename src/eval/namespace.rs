@@ -5,23 +5,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use cuebase_language::claims;
+use cuebase_language::dates::question::{self, QuestionTimes};
+use cuebase_language::relevance::asking_part;
+use cuebase_language::text::steps::Steps;
 use cuebase_retrieval::{Change, Currency, Explain, Filter, Head, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::{FrontMatter, MemoryPath};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::suite::{LabelledDocument, document_path};
-use crate::claims;
 use crate::clock::Clock;
-use crate::dates::question::{self, QuestionTimes};
 use crate::ingest::direct::{self, DirectWrite};
-use crate::ingest::extract;
+use crate::ingest::extraction;
 use crate::memory::file_names::slug;
 use crate::memory::files;
 use crate::memory::request::conversation;
 use crate::model::{Deadline, Embedder, index_settings};
-use crate::relevance::asking_part;
-use crate::text::steps::Steps;
 
 /// Time limit of a model for the cues of a session, or for a question.
 const MODEL_TIME: Duration = Duration::from_secs(600);
@@ -61,7 +61,7 @@ pub fn ingest(sessions: &[Map<String, Value>], folder: &Path, setup: &Setup<'_>)
     let now = setup.clock.now();
     for (session, body) in sessions.iter().enumerate() {
         let conversation = conversation(body)?;
-        let drafts = extract::extract(&conversation, now, &Steps::unlimited())?.drafts;
+        let drafts = extraction::extract(&conversation, now, &Steps::unlimited())?.drafts;
         let mut paths = Vec::with_capacity(drafts.len());
         let mut texts: Vec<&str> = Vec::new();
         for (n, draft) in drafts.iter().enumerate() {

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use cuebase_language::relevance::{Admission, parts};
 use serde::Deserialize;
 
 use super::admitted::{Mean, SearchedQuery, precision};
 use super::changes::Share;
 use super::namespace::{Setup, ingest};
 use super::suite::{self, Session, Units};
-use crate::relevance::{Admission, parts};
 
 /// A dialogue with queries that ask for several things.
 #[derive(Debug, Deserialize)]

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::memory_file::{
     DocumentId, DocumentPlace, FrontMatter, MemoryFile, OccurredPrecision, OccurredSource,
 };
@@ -19,7 +20,6 @@ use crate::memory::file_names::{free_name, slug};
 use crate::memory::files;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 use crate::sha256::sha256;
-use crate::text::steps::Steps;
 
 /// Passages that are embedded in one call, so that progress is reported in between.
 pub const PASSAGES_PER_CALL: usize = 64;
@@ -129,7 +129,7 @@ pub fn forget(context: &mut PlanContext<'_>, document: &DocumentId, steps: &Step
 pub fn id_of_name(name: &str) -> Option<DocumentId> {
     let mut id = slug(name, "");
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
-    let all = letters(&cuebase_retrieval::fold(name));
+    let all = letters(&cuebase_language::tokenize::fold(name));
     if all == 0 {
         return None;
     }

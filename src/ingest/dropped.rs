@@ -1,8 +1,10 @@
 //! Messages of a conversation that became no memory, or only in part, with the reason of each.
 
+use cuebase_language::extract::ExtractedDrafts;
+use cuebase_language::text::questions::only_asks;
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::records::DroppedMessage;
 
-use super::extract::ExtractedDrafts;
 use crate::memory::conversation::{Conversation, Message, Role};
 
 /// The message is an instruction to the model.
@@ -11,6 +13,9 @@ pub const SYSTEM: &str = "system";
 pub const NO_TEXT: &str = "no_text";
 /// The message consists of small talk, such as greetings and thanks.
 pub const SMALL_TALK: &str = "small_talk";
+
+/// The message only asks, and nobody answers it in the same conversation.
+pub const QUESTION: &str = "question";
 
 /// The message has more statements than one message may have memories. The first ones are memories.
 pub const TOO_LONG: &str = "too_long";
@@ -31,10 +36,18 @@ pub fn dropped_messages(conversation: &Conversation, extracted: &ExtractedDrafts
         if extracted.too_long.contains(&index) {
             dropped.push(dropped_message(index, TOO_LONG));
         } else if !is_used {
-            dropped.push(dropped_message(index, unread_reason(message).unwrap_or(SMALL_TALK)));
+            dropped.push(dropped_message(index, unread_reason(message).unwrap_or_else(|| reason_of_text(message))));
         }
     }
     dropped
+}
+
+/// Returns why a message with text became no memory.
+fn reason_of_text(message: &Message) -> &'static str {
+    match only_asks(&message.text, &Steps::unlimited()) {
+        Ok(true) => QUESTION,
+        _ => SMALL_TALK,
+    }
 }
 
 /// Returns the messages that no extractor reads.
@@ -68,9 +81,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ingest::extract::extract;
+    use crate::ingest::extraction::extract;
     use crate::memory::request::conversation;
-    use crate::text::steps::Steps;
 
     #[test]
     fn messages_without_a_memory_are_named_with_the_reason() {

@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use cuebase_language::extract::draft::Draft;
 use cuebase_storage::git::CommitInfo;
 use cuebase_storage::memory_file::MemoryFile;
 use jiff::Timestamp;
 
 use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
-use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Content, Plan, PlanContext, PlannedFile};
 use crate::namespace::sync::MESSAGE_TRAILER;
@@ -275,15 +275,15 @@ fn take_path<'a>(paths: &mut FreePaths<'a>, key: &MatchKey) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_language::text::steps::Steps;
     use cuebase_storage::memory_file::RelationKind;
 
     use cuebase_storage::MessageId;
 
     use super::*;
-    use crate::ingest::extract::extract;
+    use crate::ingest::extraction::extract;
     use crate::memory::conversation::Conversation;
     use crate::memory::request::conversation;
-    use crate::text::steps::Steps;
 
     /// Statements that become one memory each.
     const SAID: [&str; 3] = [
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(drafts.len(), 3);
         // The first draft is made from a settled message and from the second one.
         drafts[0].messages = vec![0, 1];
-        let origin = Origin { write: MessageId::default(), conversation: &conversation };
+        let origin = Origin { write: MessageId::default(), conversation: &conversation, before: &[] };
         let mut former = Former::new();
         for (number, draft) in drafts.iter().enumerate() {
             former.insert(format!("facts/{number}.md"), origin.file_of(draft, &[], Timestamp::UNIX_EPOCH));
@@ -327,7 +327,11 @@ mod tests {
         for draft in &mut drafts {
             draft.links.clear();
         }
-        let link = |draft| crate::memory::draft::Link { draft, kind: RelationKind::Follows, snippet: String::new() };
+        let link = |draft| cuebase_language::extract::draft::Link {
+            draft,
+            kind: RelationKind::Follows,
+            snippet: String::new(),
+        };
         drafts[2].links = vec![link(0), link(1)];
         let remaining = remaining_drafts(&drafts, &[true, false, false]);
         assert_eq!(remaining[1].links, [link(0)]);

@@ -3,19 +3,22 @@
 use std::cell::Cell;
 use std::time::Instant;
 
+use cuebase_language::extract::ExtractedDrafts;
+use cuebase_language::extract::draft::Draft;
+use cuebase_language::text::steps::Steps;
+use cuebase_storage::MessageId;
 use cuebase_storage::records::QueueEntry;
 use jiff::Timestamp;
 
 use super::ingestion_shared::Ingestion;
 use super::outage;
 use crate::error::{Error, Result};
-use crate::ingest::extract::{self, ExtractedDrafts};
+use crate::ingest::extraction;
 use crate::ingest::model_extract::{Extraction, ModelExtractor, SimilarMemory};
+use crate::ingest::session::SessionTail;
 use crate::memory::conversation::Conversation;
-use crate::memory::draft::Draft;
 use crate::model::hosted::Chat;
 use crate::namespace::open::Namespace;
-use crate::text::steps::Steps;
 
 /// One attempt to ingest a queued write.
 pub(super) struct Attempt<'a> {
@@ -29,10 +32,20 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
+    /// Reads the messages of the same session before a write. `write` is the write that is extracted.
+    pub(super) fn session_tail(&self, write: MessageId, conversation: &Conversation) -> Result<SessionTail> {
+        SessionTail::read(&self.ingestion.store, self.entry.namespace_id, write, conversation)
+    }
+
     /// Extracts memories with the built-in extractor.
-    pub(super) fn extract(&self, conversation: &Conversation, accepted_at: Timestamp) -> Result<ExtractedDrafts> {
+    pub(super) fn extract(
+        &self,
+        tail: &SessionTail,
+        conversation: &Conversation,
+        accepted_at: Timestamp,
+    ) -> Result<ExtractedDrafts> {
         let stopping: &dyn Fn() -> bool = &|| self.ingestion.queue.is_stopping();
-        Ok(extract::extract(conversation, accepted_at, &Steps::until(self.deadline).or_when(stopping))?)
+        Ok(extraction::extract_after(tail, conversation, accepted_at, &Steps::until(self.deadline).or_when(stopping))?)
     }
 
     /// Extracts memories with a chat model. `find_similar` returns the memories that the model sees next to a text.

@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebase_storage::Error as StorageError;
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::records::{DeadLetter, DocumentDraft, QueueEntry, QueuedWork};
+use cuebase_storage::{Error as StorageError, MessageId};
 use jiff::Timestamp;
 
 use super::attempt::{Attempt, cue_texts};
@@ -28,7 +29,6 @@ use crate::queue::order::Assignment;
 use crate::queue::progress::WorkProgress;
 use crate::service::retrieval::RetrievalRequest;
 use crate::telemetry;
-use crate::text::steps::Steps;
 
 /// A write that was not ingested within this running time becomes a dead letter: 4 days.
 const RETENTION_MS: u64 = 4 * 24 * 60 * 60 * 1000;
@@ -302,7 +302,8 @@ impl Attempt<'_> {
 
     fn ingest_conversation(&self, conversation: &Conversation) -> Result<()> {
         let Self { namespace, entry, now, .. } = *self;
-        let origin = Origin { write: entry.id, conversation };
+        let tail = self.session_tail(entry.id, conversation)?;
+        let origin = Origin { write: entry.id, conversation, before: &tail.sources() };
         let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
         // A conversation whose commit is in git needs only its index entry, so the model is not called again.
         if let Some(chat) = self.ingestion.models.chat()
@@ -314,10 +315,18 @@ impl Attempt<'_> {
             self.check_deadline()?;
             return namespace.ingest(entry, now, |context| plan_extraction(context, origin, &extraction, now));
         }
-        let extracted = self.extract(conversation, accepted_at)?;
+        let previous = self.paths_of_write(tail.last_write())?;
+        let extracted = self.extract(&tail, conversation, accepted_at)?;
         self.embed(&cue_texts(extracted.drafts.iter()));
         self.check_deadline()?;
-        namespace.ingest(entry, now, |context| remember::remember(context, origin, &extracted, now))
+        namespace
+            .ingest(entry, now, |context| remember::remember(context, origin, previous.as_deref(), &extracted, now))
+    }
+
+    /// Returns the paths that a write changed, if it is kept.
+    fn paths_of_write(&self, write: Option<MessageId>) -> Result<Option<Vec<String>>> {
+        let Some(write) = write else { return Ok(None) };
+        Ok(self.ingestion.store.source_paths(self.entry.namespace_id, write)?)
     }
 
     /// Finds existing memories that are similar to a text. Returns none if the search fails.

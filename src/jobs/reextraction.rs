@@ -5,6 +5,7 @@
 //! with them. The chat model sees no existing memories here, so it can neither rewrite nor expire those of other
 //! conversations.
 
+use cuebase_language::extract::draft::Draft;
 use cuebase_storage::MessageId;
 use jiff::Timestamp;
 
@@ -12,7 +13,7 @@ use super::attempt::{Attempt, cue_texts};
 use crate::error::{Error, Result};
 use crate::ingest::model_extract::Operation;
 use crate::ingest::reextract::Replacement;
-use crate::memory::draft::Draft;
+use crate::ingest::session::SessionTail;
 use crate::memory::files::Origin;
 use crate::namespace::plan::Plan;
 use crate::service::sources::KeptSource;
@@ -37,11 +38,12 @@ pub(super) fn reextract(attempt: &Attempt<'_>, source: MessageId) -> Result<()> 
         return acknowledge(attempt);
     }
     let kept = KeptSource::of(&kept)?;
-    let extracted = extract_drafts(attempt, &kept)?;
+    let tail = attempt.session_tail(source, &kept.conversation)?;
+    let extracted = extract_drafts(attempt, &tail, &kept)?;
     attempt.embed(&cue_texts(extracted.drafts.iter()));
     attempt.check_deadline()?;
     let replacement = Replacement {
-        origin: Origin { write: source, conversation: &kept.conversation },
+        origin: Origin { write: source, conversation: &kept.conversation, before: &tail.sources() },
         drafts: &extracted.drafts,
         paths: &paths,
         extractor: extracted.by.as_deref(),
@@ -55,10 +57,10 @@ fn acknowledge(attempt: &Attempt<'_>) -> Result<()> {
     attempt.namespace.ingest(attempt.entry, attempt.now, |_| Ok(Plan::empty()))
 }
 
-fn extract_drafts(attempt: &Attempt<'_>, kept: &KeptSource) -> Result<Extracted> {
+fn extract_drafts(attempt: &Attempt<'_>, tail: &SessionTail, kept: &KeptSource) -> Result<Extracted> {
     let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Error::internal)?;
     let Some(chat) = attempt.ingestion.models.chat() else {
-        let extracted = attempt.extract(&kept.conversation, accepted_at)?;
+        let extracted = attempt.extract(tail, &kept.conversation, accepted_at)?;
         return Ok(Extracted { drafts: extracted.drafts, by: None });
     };
     let extraction = attempt.extract_with_model(chat, &kept.conversation, accepted_at, &|_| Vec::new())?;

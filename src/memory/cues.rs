@@ -1,8 +1,8 @@
 //! Cues derived from a text that has none of its own.
 
-use crate::text::questions::last_question;
-use crate::text::steps::Steps;
-use crate::text::words::flat;
+use cuebase_language::text::questions::last_question;
+use cuebase_language::text::steps::Steps;
+use cuebase_language::text::words::flat;
 
 /// Returns the cues of a text: the whole text on one line, the names of its sections, and its last question. The time
 /// is linear in the text's length.

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use cuebase_storage::Error;
 use cuebase_storage::git::Writer;
 
-use crate::memory::draft::Draft;
+use cuebase_language::extract::draft::Draft;
 
 /// Files in one directory.
 const DIRECTORY_FILES_MAX: usize = 200;
@@ -101,7 +101,7 @@ fn numbered(stem: &str, number: u64) -> String {
 
 /// Returns a text as lowercase ASCII letters, digits and single dashes; `fallback` if the text has no such characters.
 pub fn slug(text: &str, fallback: &str) -> String {
-    let folded = cuebase_retrieval::fold(text);
+    let folded = cuebase_language::tokenize::fold(text);
     let words = folded.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = String::new();
     for word in words {

@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+use cuebase_language::claims::attributes::{self, Cardinality};
+use cuebase_language::claims::names;
+use cuebase_language::extract::draft::Draft;
 use cuebase_retrieval::Relation as IndexRelation;
 use cuebase_retrieval::{Claim as IndexClaim, ClaimKind, Cue, Memory, MetadataValue as IndexValue, Validity};
 use cuebase_storage::MessageId;
@@ -14,10 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use super::{cues, statement};
-use crate::claims::attributes::{self, Cardinality};
-use crate::claims::names;
 use crate::memory::conversation::Conversation;
-use crate::memory::draft::Draft;
 
 /// The fields of a hit that retrieval stores but does not use itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,8 @@ pub struct Origin<'a> {
     pub write: MessageId,
     /// The conversation that was written.
     pub conversation: &'a Conversation,
+    /// The messages of the session before it, as sources.
+    pub before: &'a [SourceMessage],
 }
 
 impl Origin<'_> {
@@ -63,6 +65,9 @@ impl Origin<'_> {
         let mut file = of_draft(draft, paths, self.conversation, now);
         for source in &mut file.front.sources {
             source.write = Some(self.write.to_string());
+        }
+        for message in &draft.before {
+            file.front.sources.extend(self.before.get(*message).cloned());
         }
         file
     }

@@ -8,7 +8,6 @@
 
 pub mod conversation;
 pub mod cues;
-pub mod draft;
 pub mod fields;
 pub mod file_names;
 pub mod files;

@@ -1,9 +1,9 @@
 //! The statement of a memory in the form in which repetitions are recognized: without case, punctuation and the notes
 //! that say which day a word such as "yesterday" means.
 
-use cuebase_retrieval::fold;
+use cuebase_language::tokenize::fold;
 
-use crate::dates::statement::is_note;
+use cuebase_language::dates::statement::is_note;
 
 /// Returns the words of a body, folded. Notes of dates are left out, as the extractor writes them.
 pub fn of_body(body: &str) -> String {

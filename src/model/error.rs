@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use cuebase_language::text::steps::Interrupted;
+
 use super::embedding::DIMENSIONS;
-use crate::text::steps::Interrupted;
 
 /// Why a model returned no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

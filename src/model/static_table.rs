@@ -12,8 +12,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use cuebase_language::tokenize::is_stop_word;
+use cuebase_retrieval::TokenVectors;
 use cuebase_retrieval::kernels::{dot, prefetch};
-use cuebase_retrieval::{TokenVectors, is_stop_word};
 
 use super::deadline::Deadline;
 use super::embedder::Embedder;

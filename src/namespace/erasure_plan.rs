@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cuebase_retrieval::fold;
+use cuebase_language::tokenize::fold;
 use cuebase_storage::git::{CommitId, Repository};
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile};
 use cuebase_storage::records::{

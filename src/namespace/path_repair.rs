@@ -180,7 +180,7 @@ fn content_of(path: &str, bytes: Vec<u8>) -> Content {
 
 fn is_managed(path: &str) -> bool {
     let Some((folder, _)) = path.split_once('/') else { return false };
-    folder == VOCABULARY_FOLDER || folder.parse::<Tier>().is_ok()
+    folder == VOCABULARY_FOLDER || Tier::named(folder).is_some()
 }
 
 fn is_term(path: &str) -> bool {

@@ -1,5 +1,6 @@
 //! The plan of a write: the files that it changes, decided under the writer lock from the namespace's present content.
 
+use cuebase_language::extract::draft::Draft;
 use cuebase_retrieval::Snapshot;
 use cuebase_storage::git::{CommitInfo, FileReader, Repository, Writer};
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, TermFile};
@@ -10,7 +11,6 @@ use super::report::PlanReport;
 use jiff::Timestamp;
 
 use crate::error::{Error, Result};
-use crate::memory::draft::Draft;
 use crate::memory::file_names::Namer;
 use crate::memory::files;
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use cuebase_language::text::steps::{Interrupted, Steps};
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile};
 use cuebase_storage::records::{DocumentDraft, NamespaceRecord, PassageDraft};
 use cuebase_storage::{AccountId, NamespaceId, NamespaceName, Store};
@@ -15,7 +16,6 @@ use super::repository_home::RepositoryHome;
 use super::snapshot_tests::context;
 use crate::error::{Error, Result};
 use crate::ingest::documents;
-use crate::text::steps::{Interrupted, Steps};
 
 const PATHS: [&str; 3] = ["facts/a.md", "facts/b.md", "facts/c.md"];
 

@@ -1,12 +1,12 @@
 //! Profiles: what the memories of a namespace claim about a subject.
 
+use cuebase_language::claims::names;
 use cuebase_retrieval::{ClaimSubject, ClaimTime, Error as IndexError, Snapshot, SubjectClaim};
 use cuebase_storage::{AccountId, NamespaceName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reads::Reads;
-use crate::claims::names;
 use crate::error::Result;
 use crate::memory::time::format_ms;
 

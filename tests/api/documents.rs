@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use cuebase::documents::error::DocumentError;
 use cuebase::documents::kind::DocumentKind;
 use cuebase::documents::read;
-use cuebase::text::steps::Steps;
+use cuebase_language::text::steps::Steps;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use zip::ZipWriter;

@@ -203,7 +203,8 @@ pub(super) struct WriteLog {
 
 /// Returns the number of hits that contain a token; zero if the namespace does not exist.
 fn count_hits(server: &Server, namespace: &str, token: &str) -> usize {
-    let answer = server.retrieve(namespace, &format!("q={token}&limit=5"));
+    // The tokens of a campaign are alike, so the right memory is not always among the first few.
+    let answer = server.retrieve(namespace, &format!("q={token}&limit=50"));
     if answer.status == 404 {
         return 0;
     }

@@ -53,7 +53,7 @@ def test_an_agent_remembers_and_recalls(transport, service, tmp_path):
             assert "green" in await good(client, "memory_read", path=path)
             assert path in await good(client, "memory_recall", query=f"What colour is the boat of {name}?", tiers=["facts"])
             assert path in await good(client, "memory_answer", question=f"What colour is the boat of {name}?")
-            assert f"[{path}]" in await good(client, "memory_context", query=f"What colour is the boat of {name}?")
+            assert f"] {path}" in await good(client, "memory_context", query=f"What colour is the boat of {name}?")
             profile = await good(client, "memory_profile", subject=name)
             assert profile.startswith(f"{name.lower()}:\n") and "- home: lisbon" in profile, profile
             explained = await good(client, "memory_explain", query=f"What colour is the boat of {name}?", path=path)

@@ -83,6 +83,7 @@ def test_sources_without_a_commit_time_need_a_variable(binary: Path, tmp_path: P
         "LICENSE",
         "storage/Cargo.toml",
         "retrieval/Cargo.toml",
+        "language/Cargo.toml",
         "clients/typescript/package.json",
         "clients/typescript/README.md",
     ):

@@ -34,7 +34,7 @@ def test_the_document_is_valid_cyclonedx(packages: Path) -> None:
 
 def test_every_direct_dependency_is_listed_with_its_version(document: dict[str, Any]) -> None:
     listed = {component["name"] for component in document["components"]}
-    for manifest in ("Cargo.toml", "storage/Cargo.toml", "retrieval/Cargo.toml"):
+    for manifest in ("Cargo.toml", "storage/Cargo.toml", "retrieval/Cargo.toml", "language/Cargo.toml"):
         fields = tomllib.loads((ROOT / manifest).read_text())
         assert set(fields["dependencies"]) <= listed, manifest
     locked = (ROOT / "Cargo.lock").read_text()

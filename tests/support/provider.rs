@@ -6,12 +6,12 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cuebase::ingest::extract::extract;
-use cuebase::memory::draft::Draft;
+use cuebase::ingest::extraction::extract;
 use cuebase::memory::request::conversation;
 use cuebase::model::StaticTable;
-use cuebase::text::steps::Steps;
-use cuebase_retrieval::content_terms;
+use cuebase_language::extract::draft::Draft;
+use cuebase_language::text::steps::Steps;
+use cuebase_language::tokenize::content_terms;
 use cuebase_storage::memory_file::{OccurredSource, Polarity};
 use parking_lot::Mutex;
 use serde_json::{Value, json};

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use cuebase_language::tokenize::{self, Place};
 use serde::{Deserialize, Serialize};
 
 use super::claim_entry::ClaimEntry;
 use super::number_entry::NumberEntry;
 use crate::hash::{FacetHash, Link, MetadataKeyHash, NameHash, PathHash, SessionHash, StatementHash, TermHash};
 use crate::memory::{Memory, Millis};
-use crate::text::{self, Place};
 use crate::tokens::TokenVectors;
 
 pub(crate) use crate::time::{NEVER, UNKNOWN};
@@ -122,7 +122,7 @@ impl IndexedMemory {
             updated: memory.updated.unwrap_or(UNKNOWN),
             hidden_from: memory.hidden_from.unwrap_or(NEVER),
             words: memory.content.split_whitespace().count() as u32,
-            asks: memory.content.contains(text::QUESTION_MARKS),
+            asks: memory.content.contains(tokenize::QUESTION_MARKS),
             waiting: memory.waiting,
             speaker,
             entities,
@@ -214,9 +214,9 @@ impl TermCount {
 /// Counts the terms and the words of `said`, the content and the speaker. A term that only cues contain counts once.
 fn count_terms(memory: &Memory, said: &str) -> (Vec<(TermHash, u8)>, u32) {
     let mut counts: BTreeMap<TermHash, TermCount> = BTreeMap::new();
-    text::for_each_term(said, |term| counts.entry(TermHash::of(term.text)).or_default().add(term.place));
+    tokenize::for_each_term(said, |term| counts.entry(TermHash::of(term.text)).or_default().add(term.place));
     for cue in &memory.cues {
-        text::for_each_term(&cue.text, |term| {
+        tokenize::for_each_term(&cue.text, |term| {
             if let Entry::Vacant(entry) = counts.entry(TermHash::of(term.text)) {
                 entry.insert(TermCount::default()).add(term.place);
             }
@@ -235,7 +235,7 @@ fn name_words<'a>(names: impl Iterator<Item = &'a String>) -> Vec<NameHash> {
     let mut words = Vec::new();
     for name in names {
         for word in name.split_whitespace() {
-            let word = NameHash::of(&text::fold(word));
+            let word = NameHash::of(&tokenize::fold(word));
             if !words.contains(&word) {
                 words.push(word);
             }

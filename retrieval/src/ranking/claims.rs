@@ -3,8 +3,9 @@
 
 use std::sync::OnceLock;
 
+use cuebase_language::claims::{AskedClaims, AskedKind, AskedPeriod};
+
 use crate::bitmap::Bitmap;
-use crate::claim::{AskedClaims, AskedKind, AskedPeriod};
 use crate::hash::{AttributeHash, FacetHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};
 use crate::index::claim_entry::{ClaimEntry, ValueSignature, is_positive};
@@ -246,8 +247,10 @@ fn held_between(fact: &AskedFact, held: Period, first: Millis, last: Millis) -> 
 
 #[cfg(test)]
 mod tests {
+    use cuebase_language::claims::AskedKind;
+
     use super::*;
-    use crate::claim::{AskedKind, Claim, ClaimKind};
+    use crate::claim::{Claim, ClaimKind};
     use crate::head::Head;
     use crate::index::{Change, Index, IndexSettings};
     use crate::memory::Memory;

@@ -4,10 +4,10 @@
 //! those of what the assistant said "Assistant". A query such as "what did I say" or "what did you recommend" refers to
 //! one of them, so it names a speaker just as "What did Ann say" does.
 
+use cuebase_language::tokenize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::hash::NameHash;
-use crate::text;
 
 /// The speakers of a chat who have no names, folded.
 const USER: &str = "user";
@@ -42,7 +42,7 @@ const SAYING: [&str; 20] = [
 
 /// Returns a query's folded words, to compare with names, and the speaker that "I" or "you" stands for.
 pub(crate) fn name_hashes(query: &str) -> Vec<NameHash> {
-    let words: Vec<String> = query.unicode_words().map(text::fold).collect();
+    let words: Vec<String> = query.unicode_words().map(tokenize::fold).collect();
     let mut names: Vec<NameHash> =
         words.iter().map(|word| NameHash::of(word.strip_suffix("'s").unwrap_or(word))).collect();
     if let Some(speaker) = chat_speaker(&words) {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn i_and_you_refer_to_the_speakers_of_a_chat() {
-        let speaker = |query: &str| chat_speaker(&query.unicode_words().map(text::fold).collect::<Vec<_>>());
+        let speaker = |query: &str| chat_speaker(&query.unicode_words().map(tokenize::fold).collect::<Vec<_>>());
         for user in [
             "What is my sister's name?",
             "Where did I park?",

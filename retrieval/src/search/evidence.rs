@@ -1,10 +1,11 @@
 //! Evidence: what ranking reads of the snapshot, the query and the arms.
 
+use cuebase_language::tokenize::is_in_other_script;
+
 use super::candidates::ArmResults;
 use super::prepared::Search;
 use crate::hash::NameHash;
 use crate::ranking::signals::{Evidence, Pieces, Vectors};
-use crate::text::is_in_other_script;
 
 impl Search<'_> {
     pub(super) fn evidence<'s>(&'s self, arms: &'s ArmResults, names: &'s [NameHash]) -> Evidence<'s> {

@@ -171,8 +171,9 @@ impl Search<'_> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use cuebase_language::claims::AskedClaims;
+
     use super::*;
-    use crate::claim::AskedClaims;
     use crate::filter::Filter;
     use crate::head::Head;
     use crate::index::{Change, Index, IndexSettings};

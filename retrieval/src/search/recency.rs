@@ -1,8 +1,9 @@
 //! Recency: of several memories that answer a question about how something is, the latest is the best.
 
+use cuebase_language::claims::{AskedKind, AskedPeriod};
+
 use super::prepared::Search;
 use super::ranking::Ranking;
-use crate::claim::{AskedKind, AskedPeriod};
 use crate::index::entry::UNKNOWN;
 use crate::index::ledger::begin_of;
 use crate::memory::Millis;

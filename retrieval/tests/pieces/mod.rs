@@ -1,6 +1,7 @@
 //! Shared by the engine's tests: a vocabulary whose tokens are whole words, and a query with defaults.
 
-use cuebase_retrieval::{AskedClaims, Currency, Explain, Filter, Query, TokenVectors};
+use cuebase_language::claims::AskedClaims;
+use cuebase_retrieval::{Currency, Explain, Filter, Query, TokenVectors};
 
 /// A vocabulary of a few words.
 pub(crate) struct Pieces {

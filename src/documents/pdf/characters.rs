@@ -1,9 +1,9 @@
 //! From characters with positions to lines.
 
+use cuebase_language::text::steps::{Interrupted, Steps};
 use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 
 use crate::documents::error::DocumentError;
-use crate::text::steps::{Interrupted, Steps};
 
 /// Name of the kind in errors.
 pub(super) const KIND: &str = "PDF";

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use cuebase_language::text::steps::Steps;
+
 use super::characters::PdfLine;
 use crate::documents::blocks::{Block, Place};
 use crate::documents::error::DocumentError;
-use crate::text::steps::Steps;
 
 /// Letters that are larger than those of the text by this factor are those of a heading.
 const HEADING_SIZE: f64 = 1.12;

@@ -6,12 +6,12 @@
 mod characters;
 mod layout;
 
+use cuebase_language::text::steps::Steps;
 use pdf_extract::{Document, Object};
 
 use self::characters::{KIND, LineCollector};
 use super::blocks::Block;
 use super::error::DocumentError;
-use crate::text::steps::Steps;
 
 /// Most levels of the tree of pages: as many as the parser descends.
 const PAGE_LEVELS_MAX: usize = 256;

@@ -3,11 +3,11 @@
 use cuebase_storage::memory_file::RelationKind;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use cuebase_retrieval::fold;
+use cuebase_language::extract::MESSAGE_MEMORIES_MAX;
+use cuebase_language::extract::draft::{Draft, Link};
+use cuebase_language::tokenize::fold;
 
 use super::operations::Operation;
-use crate::ingest::extract::MESSAGE_MEMORIES_MAX;
-use crate::memory::draft::{Draft, Link};
 
 /// The operations that a model extracted from a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
+use cuebase_language::text::steps::Steps;
 use cuebase_retrieval::Vocabulary;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,7 +17,6 @@ use crate::memory::conversation::{Conversation, Message};
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{ChatMessage, ChatReply, ChatRequest};
 use crate::model::{Deadline, ModelError};
-use crate::text::steps::Steps;
 
 const PROMPT: &str = include_str!("prompt.md");
 /// The longest answer, in tokens.
@@ -215,7 +215,7 @@ impl ModelExtractor<'_> {
             ..Conversation::default()
         };
         let steps = Steps::until(self.deadline).or_when(self.is_stopping);
-        let extracted = crate::ingest::extract::extract(&excerpt, self.accepted_at, &steps)?;
+        let extracted = crate::ingest::extraction::extract(&excerpt, self.accepted_at, &steps)?;
         Ok(!extracted.drafts.is_empty())
     }
 

@@ -5,14 +5,13 @@
 //! conversation.
 
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 
+use cuebase_language::extract::draft::{Draft, Inferred};
 use cuebase_storage::memory_file::{Claim, OccurredPrecision, OccurredSource, Polarity, Relation, Tier};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::memory::conversation::{Conversation, Moment};
-use crate::memory::draft::{Draft, Inferred};
 use crate::memory::{tags, time};
 
 /// Characters of a title.
@@ -177,6 +176,7 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
     };
     let confidence = confidence(value)?;
     Ok(Draft {
+        before: Vec::new(),
         tier,
         topic: line(value, "topic", NAME_CHARS_MAX)?.unwrap_or_default(),
         speaker: line(value, "speaker", NAME_CHARS_MAX)?.unwrap_or_default(),
@@ -206,7 +206,7 @@ fn draft_tier(value: &Value, path: Option<&str>) -> Result<Tier, String> {
         Some(path) => path.split('/').next().unwrap_or(path).to_owned(),
         None => text(value, "tier")?.ok_or("tier: a new memory needs one")?,
     };
-    Tier::from_str(&tier).map_err(|_| format!("tier: {} is none of facts, incidents, rules, skills", shorten(&tier)))
+    Tier::named(&tier).ok_or_else(|| format!("tier: {} is none of facts, incidents, rules, skills", shorten(&tier)))
 }
 
 /// Returns the markdown of a memory: its title and its body.

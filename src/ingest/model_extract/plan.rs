@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cuebase_language::extract::draft::Draft;
 use cuebase_storage::memory_file::{MemoryFile, OccurredSource};
 use cuebase_storage::records::DroppedMessage;
 use jiff::Timestamp;
@@ -10,7 +11,6 @@ use super::extraction::Extraction;
 use super::operations::Operation;
 use crate::error::{Error, Result};
 use crate::ingest::dropped::{TOO_LONG, dropped_message, unread_messages};
-use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 use crate::namespace::report::PlanReport;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::AccountId;
 use cuebase_storage::memory_file::Metadata;
 use cuebase_storage::records::DocumentDraft;
@@ -15,7 +16,6 @@ use crate::documents::kind::DocumentKind;
 use crate::documents::readers::DocumentReaders;
 use crate::error::Result;
 use crate::ingest::documents as plans;
-use crate::text::steps::Steps;
 
 /// The largest file: that of an upload, 32 MiB.
 const FILE_BYTES_MAX: u64 = 32 << 20;

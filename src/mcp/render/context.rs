@@ -11,12 +11,20 @@ use crate::service::profile::{ProfileClaim, ProfileResponse};
 /// Other subjects that are named.
 const SUBJECTS_SHOWN: usize = 20;
 
-/// Renders a context within a number of characters.
+/// Renders a context within a number of characters, with the paths of its memories.
 pub(in crate::mcp) fn context(response: &ContextResponse, max_characters: usize) -> String {
     if response.text.is_empty() {
         return "Nothing in memory is relevant to this.".to_owned();
     }
-    let text = escaped_context(&response.text);
+    let mut text = format!("{}\n", response.text);
+    for (index, citation) in response.citations.iter().enumerate() {
+        let namespace = match &citation.namespace {
+            Some(namespace) => format!("{namespace}: "),
+            None => String::new(),
+        };
+        let _ = write!(text, "\n[{}] {namespace}{}", index + 1, citation.path);
+    }
+    let text = escaped_context(&text);
     let shown = cut(&text, max_characters.saturating_sub(CLOSING_CHARS));
     if shown.len() == text.len() {
         return shown.to_owned();
@@ -64,6 +72,7 @@ fn claim(claim: &ProfileClaim) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::context::ContextCitation;
 
     #[test]
     fn an_empty_context_says_so() {
@@ -71,8 +80,16 @@ mod tests {
     }
 
     #[test]
+    fn the_paths_of_a_context_stand_below_it() {
+        let citation = ContextCitation { path: "facts/a.md".into(), ..ContextCitation::default() };
+        let text = "- The ferry leaves at nine. [1]".to_owned();
+        let response = ContextResponse { text, citations: vec![citation], ..ContextResponse::default() };
+        assert_eq!(context(&response, 8000), "- The ferry leaves at nine. [1]\n\n[1] facts/a.md");
+    }
+
+    #[test]
     fn a_context_stays_within_its_characters() {
-        let text = "- The ferry leaves at nine. [facts/a.md]\n".repeat(500);
+        let text = "- The ferry leaves at nine. [1]\n".repeat(500);
         let response = ContextResponse { text, ..ContextResponse::default() };
         let shown = context(&response, CHARACTERS_DEFAULT);
         assert!(shown.chars().count() <= CHARACTERS_DEFAULT && shown.contains("… shortened"), "{shown}");

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use cuebase_language::text::sentences::sentences;
+use cuebase_language::text::steps::Steps;
 use cuebase_storage::memory_file::markdown;
 
 use super::blocks::{Block, BlockKind, blocks};
@@ -14,8 +16,6 @@ use super::question::{MatchedTerms, QuestionTerms};
 use super::table::{self, MarkdownTable};
 use crate::service::retrieval::FoundMemory;
 use crate::service::search_threads::{ClientLeft, pause};
-use crate::text::sentences::sentences;
-use crate::text::steps::Steps;
 
 /// A hit with a lower probability of answering the question is not quoted.
 const SCORE_MIN: f32 = 0.02;
@@ -298,7 +298,8 @@ fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_retrieval::{Arms, Memory, content_terms};
+    use cuebase_language::tokenize::content_terms;
+    use cuebase_retrieval::{Arms, Memory};
     use cuebase_storage::NamespaceName;
 
     use super::*;

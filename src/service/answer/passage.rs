@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use cuebase_language::extract::procedure::is_instruction;
+
 use super::blocks::{Block, BlockKind, ListStyle};
 use super::question::QuestionTerms;
-use crate::ingest::extract::procedure::is_instruction;
 
 /// Characters of a list or a table with its lead-in; a longer one is cut after a step or a row. This is about a page of
 /// an agent's context, and more than most procedures have.
@@ -201,7 +202,7 @@ pub(super) fn line_end(content: &str, start: usize, limit: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_retrieval::content_terms;
+    use cuebase_language::tokenize::content_terms;
 
     use super::super::blocks::blocks;
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use cuebase_retrieval::content_terms;
+use cuebase_language::tokenize::content_terms;
 
 /// The content words of a question, each with the number of times that it occurs. The words of its synonyms count too.
 pub(super) struct QuestionTerms<'a> {

@@ -209,7 +209,7 @@ fn cells(row: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_retrieval::content_terms;
+    use cuebase_language::tokenize::content_terms;
 
     use super::super::blocks::{BlockKind, blocks};
     use super::*;

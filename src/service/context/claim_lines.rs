@@ -7,17 +7,17 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use cuebase_retrieval::{
-    AskedClaims, AskedPeriod, ClaimTime, Error as IndexError, Snapshot, SubjectClaim, fold, is_stop_word,
-};
+use cuebase_language::claims::{self, attributes};
+use cuebase_language::claims::{AskedClaims, AskedPeriod};
+use cuebase_language::dates::question::{self, QuestionTimes};
+use cuebase_language::relevance::parts;
+use cuebase_language::tokenize::{fold, is_stop_word};
+use cuebase_retrieval::{ClaimTime, Error as IndexError, Snapshot, SubjectClaim};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::layout::{Entry, Group, day_of, path_mark};
+use super::layout::{Entry, EntryKind, day_of, namespace_note};
 use super::response::ContextCitation;
-use crate::claims::{self, attributes};
-use crate::dates::question::{self, QuestionTimes};
-use crate::relevance::parts;
 use crate::service::profile::without_repetitions;
 use crate::service::retrieval::RetrievalRequest;
 
@@ -108,9 +108,9 @@ impl ClaimQuestions {
             (false, _, Some(until)) => format!(" (former, until {until})"),
             (false, _, None) => " (former)".to_owned(),
         };
-        let mark = format!("{dates}{}", path_mark(&path, namespace));
+        let note = format!("{dates}{}", namespace_note(namespace));
         let citation = ContextCitation { path, section: None, score: 1.0, namespace: namespace.map(str::to_owned) };
-        Entry { group: Group::Claims, content, mark, citation }
+        Entry { kind: EntryKind::Claim, content, note, citation, ..Entry::default() }
     }
 
     fn day(&self, at_ms: Option<i64>) -> Option<String> {

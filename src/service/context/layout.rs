@@ -1,41 +1,47 @@
 //! The layout of a context: which entries fit into the tokens, and in which order the text has them.
+//!
+//! An entry is one line: its day, who said what, and the mark of its citation. Claims come first. Then come the memories,
+//! the most relevant first; those of one conversation stand together in the order of time.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
+use cuebase_language::text::sentences::bounds;
+use cuebase_language::text::steps::Steps;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::response::ContextCitation;
+use super::response::{ContextCitation, Marks};
 use crate::model::StaticTable;
-use crate::text::sentences::bounds;
-use crate::text::steps::Steps;
 
 /// Bytes of a content per token of the room, beyond which a cut does not look. English has four.
 const BYTES_PER_TOKEN_MAX: usize = 40;
 /// The end of a content that was cut.
 const CUT: &str = " …";
 
-/// The group of an entry, in the order in which the text has them.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
-    /// The claims that the query asks for.
-    Claims,
-    /// Memories without a time, by their folder.
-    Topic(String),
-    /// Memories of what happened on a day.
-    Day(Date),
+/// A claim or a memory, before it is laid out.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub(super) kind: EntryKind,
+    /// The day on which a memory happened, if it has one.
+    pub(super) day: Option<Date>,
+    /// Entries with the same topic stand together, in the order of their times. `None` stands alone.
+    pub(super) topic: Option<String>,
+    /// The time by which entries of one topic are ordered, milliseconds.
+    pub(super) time: i64,
+    /// The content in markdown.
+    pub(super) content: String,
+    /// What stands behind the first line: dates, and the namespace if there are several.
+    pub(super) note: String,
+    pub(super) citation: ContextCitation,
 }
 
-/// A claim or a memory, before it is laid out.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) group: Group,
-    /// The lines of the entry.
-    pub(super) content: String,
-    /// What stands behind the first line: dates, and the path in brackets.
-    pub(super) mark: String,
-    pub(super) citation: ContextCitation,
+/// What an entry is made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    Claim,
+    #[default]
+    Memory,
 }
 
 /// A text, the number of its tokens, and the memories in it.
@@ -46,74 +52,99 @@ pub(super) struct LaidOut {
     pub(super) citations: Vec<ContextCitation>,
 }
 
+/// An entry that fits.
+struct FittingEntry {
+    kind: EntryKind,
+    topic: Option<String>,
+    time: i64,
+    /// The rendered lines, without the mark.
+    lines: Lines,
+    /// The place of its citation in the order in which they were added.
+    citation: usize,
+}
+
+/// The lines of an entry: the first, to which the mark is added, and those below it.
+struct Lines {
+    first: String,
+    rest: String,
+}
+
 /// The entries that fit so far.
 struct Layout<'a> {
     table: &'a StaticTable,
     /// Tokens that are left.
     left: usize,
-    /// The rendered entries of each group.
-    groups: BTreeMap<Group, Vec<String>>,
+    /// Tokens of a mark.
+    mark_tokens: usize,
+    entries: Vec<FittingEntry>,
     citations: Vec<ContextCitation>,
     /// Whether a memory was laid out or left out. Only the first one is cut.
     has_memory: bool,
 }
 
 /// Lays out the entries that fit into a number of tokens. Those that come first are preferred.
-pub(super) fn lay_out(entries: Vec<Entry>, max_tokens: usize, table: &StaticTable) -> LaidOut {
+pub(super) fn lay_out(entries: Vec<Entry>, max_tokens: usize, marks: Marks, table: &StaticTable) -> LaidOut {
+    let mark_tokens = match marks {
+        Marks::On => table.count_tokens(&mark(0)),
+        Marks::Off => 0,
+    };
     let mut layout =
-        Layout { table, left: max_tokens, groups: BTreeMap::new(), citations: Vec::new(), has_memory: false };
+        Layout { table, left: max_tokens, mark_tokens, entries: Vec::new(), citations: Vec::new(), has_memory: false };
     for entry in entries {
         layout.add(entry);
     }
+    let tokens = max_tokens - layout.left;
+    let (citations, numbers) = numbered(&layout.citations);
     let mut text = String::new();
-    for (group, entries) in &layout.groups {
+    for entry in in_order(layout.entries) {
         if !text.is_empty() {
-            text.push_str("\n\n");
-        }
-        text.push_str(&heading(group));
-        for entry in entries {
             text.push('\n');
-            text.push_str(entry);
         }
+        text.push_str(&entry.lines.first);
+        if marks == Marks::On {
+            text.push_str(&mark(numbers[entry.citation]));
+        }
+        text.push_str(&entry.lines.rest);
     }
-    let mut citations = layout.citations;
-    citations.sort_by(|a, b| b.score.total_cmp(&a.score));
-    LaidOut { text, tokens: max_tokens - layout.left, citations }
+    LaidOut { text, tokens, citations }
 }
 
 impl Layout<'_> {
     /// Adds an entry if it fits.
     fn add(&mut self, entry: Entry) {
-        let is_first_memory = entry.group != Group::Claims && !self.has_memory;
-        self.has_memory |= entry.group != Group::Claims;
-        let mut heading_tokens = 0;
-        if !self.groups.contains_key(&entry.group) {
-            heading_tokens = self.table.count_tokens(&heading(&entry.group));
-        }
-        let Some(room) = self.left.checked_sub(heading_tokens) else { return };
-        let mut lines = rendered(&entry.content, &entry.mark);
-        let mut tokens = self.tokens_within(&lines, room);
+        let is_first_memory = entry.kind == EntryKind::Memory && !self.has_memory;
+        self.has_memory |= entry.kind == EntryKind::Memory;
+        let Some(room) = self.left.checked_sub(self.mark_tokens) else { return };
+        let mut lines = rendered(&entry, &entry.content);
+        let mut tokens = self.tokens_of(&lines, room);
         if tokens.is_none() && is_first_memory {
             let Some(cut) = self.cut(&entry, room) else { return };
             lines = cut;
-            tokens = self.tokens_within(&lines, room);
+            tokens = self.tokens_of(&lines, room);
         }
         let Some(tokens) = tokens else { return };
         self.left = room - tokens;
-        self.groups.entry(entry.group).or_default().push(lines);
-        self.cite(entry.citation);
+        let citation = self.cite(entry.citation);
+        self.entries.push(FittingEntry { kind: entry.kind, topic: entry.topic, time: entry.time, lines, citation });
     }
 
-    /// Adds a citation. That of a memory takes the place of that of its claim.
-    fn cite(&mut self, citation: ContextCitation) {
-        for known in &mut self.citations {
+    /// Adds a citation, and returns its place. That of a memory takes the place of that of its claim.
+    fn cite(&mut self, citation: ContextCitation) -> usize {
+        for (place, known) in self.citations.iter_mut().enumerate() {
             if known.path == citation.path && known.namespace == citation.namespace {
                 known.score = citation.score;
                 known.section = citation.section;
-                return;
+                return place;
             }
         }
         self.citations.push(citation);
+        self.citations.len() - 1
+    }
+
+    /// Returns the number of tokens of lines, or `None` if they are more than the room.
+    fn tokens_of(&self, lines: &Lines, room: usize) -> Option<usize> {
+        let first = self.tokens_within(&lines.first, room)?;
+        Some(first + self.tokens_within(&lines.rest, room - first)?)
     }
 
     /// Returns the number of tokens of a text, or `None` if they are more than the room. A word counts as one token at
@@ -128,8 +159,8 @@ impl Layout<'_> {
 
     /// Renders the beginning of an entry that fits into the room: whole sentences, or words if the first sentence does
     /// not fit. `None` if nothing fits.
-    fn cut(&self, entry: &Entry, room: usize) -> Option<String> {
-        let frame = self.table.count_tokens(&rendered("", &entry.mark)) + self.table.count_tokens(CUT);
+    fn cut(&self, entry: &Entry, room: usize) -> Option<Lines> {
+        let frame = self.tokens_of(&rendered(entry, ""), room)? + self.table.count_tokens(CUT);
         let room = room.checked_sub(frame)?;
         let end = entry.content.floor_char_boundary(room.saturating_mul(BYTES_PER_TOKEN_MAX));
         let content = &entry.content[..end];
@@ -142,7 +173,7 @@ impl Layout<'_> {
             bytes = self.fitting_bytes(content.split_inclusive(char::is_whitespace), room);
         }
         let kept = content[..bytes].trim_end();
-        if kept.is_empty() { None } else { Some(rendered(&format!("{kept}{CUT}"), &entry.mark)) }
+        if kept.is_empty() { None } else { Some(rendered(entry, &format!("{kept}{CUT}"))) }
     }
 
     /// Returns the length of the consecutive pieces that fit into the room.
@@ -157,38 +188,86 @@ impl Layout<'_> {
     }
 }
 
-/// Returns the heading of a group.
-fn heading(group: &Group) -> String {
-    match group {
-        Group::Claims => "## Profile".to_owned(),
-        Group::Topic(folder) => format!("## {folder}"),
-        Group::Day(day) => format!("## {day}"),
+/// Sorts citations, best first. Returns with them the number of each in its former place, from 1.
+fn numbered(citations: &[ContextCitation]) -> (Vec<ContextCitation>, Vec<usize>) {
+    let mut places: Vec<usize> = (0..citations.len()).collect();
+    places.sort_by(|a, b| citations[*b].score.total_cmp(&citations[*a].score));
+    let mut numbers = vec![0; citations.len()];
+    let mut sorted = Vec::with_capacity(citations.len());
+    for (number, place) in places.into_iter().enumerate() {
+        numbers[place] = number + 1;
+        sorted.push(citations[place].clone());
     }
+    (sorted, numbers)
 }
 
-/// Renders a content as an item of a list, with the mark behind its first line. Blank lines and the sign of a title are
-/// left out.
-fn rendered(content: &str, mark: &str) -> String {
-    let mut text = String::from("-");
-    let mut lines = content.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or("").trim().trim_start_matches('#').trim_start();
-    if !first.is_empty() {
-        text.push(' ');
-        text.push_str(first);
+/// Orders entries: claims, then topics by their first entry, each topic in the order of time.
+fn in_order(entries: Vec<FittingEntry>) -> Vec<FittingEntry> {
+    let mut topics: HashMap<String, usize> = HashMap::new();
+    let mut placed = Vec::with_capacity(entries.len());
+    for (rank, entry) in entries.into_iter().enumerate() {
+        let topic = match (&entry.topic, entry.kind) {
+            (Some(topic), EntryKind::Memory) => *topics.entry(topic.clone()).or_insert(rank),
+            _ => rank,
+        };
+        placed.push((entry.kind == EntryKind::Memory, topic, entry.time, rank, entry));
     }
-    text.push_str(mark);
-    for line in lines {
-        text.push_str("\n  ");
-        text.push_str(line.trim_end());
-    }
-    text
+    placed.sort_by_key(|(is_memory, topic, time, rank, _)| (*is_memory, *topic, *time, *rank));
+    placed.into_iter().map(|(.., entry)| entry).collect()
 }
 
-/// Returns the path of a memory as a mark: ` [facts/ana/ferry.md]`.
-pub(super) fn path_mark(path: &str, namespace: Option<&str>) -> String {
+/// Renders a content as an item of a list. Blank lines and the signs of titles are left out. Prose is one line; the
+/// lines of lists, tables and code keep their places below it.
+fn rendered(entry: &Entry, content: &str) -> Lines {
+    let mut first = String::from("-");
+    if let Some(day) = entry.day {
+        first.push_str(&format!(" {}", day.strftime("%-d %b %Y")));
+    }
+    let mut rest = String::new();
+    let (mut in_code, mut has_text) = (false, false);
+    for line in content.lines() {
+        let text = line.trim();
+        let is_fence = text.starts_with("```");
+        in_code ^= is_fence;
+        if text.is_empty() {
+            continue;
+        }
+        if in_code || is_fence || is_structured(text) || !rest.is_empty() {
+            rest.push_str("\n  ");
+            rest.push_str(line.trim_end());
+        } else if let Some(quoted) = text.strip_prefix('>') {
+            first.push_str(&format!(" ({})", quoted.trim()));
+        } else {
+            // A title without a full stop would run into the text below it.
+            if has_text && first.ends_with(char::is_alphanumeric) {
+                first.push_str(" –");
+            }
+            first.push(' ');
+            first.push_str(text.trim_start_matches('#').trim_start());
+            has_text = true;
+        }
+    }
+    first.push_str(&entry.note);
+    Lines { first, rest }
+}
+
+/// Whether a line is an item of a list or a row of a table.
+fn is_structured(line: &str) -> bool {
+    let is_item = line.starts_with("- ") || line.starts_with("* ") || line.starts_with('|');
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    is_item || (digits > 0 && (line[digits..].starts_with(". ") || line[digits..].starts_with(") ")))
+}
+
+/// Returns the mark of a citation: ` [1]`.
+fn mark(number: usize) -> String {
+    format!(" [{number}]")
+}
+
+/// Returns the name of a namespace as a note: ` (team)`.
+pub(super) fn namespace_note(namespace: Option<&str>) -> String {
     match namespace {
-        Some(namespace) => format!(" [{namespace}: {path}]"),
-        None => format!(" [{path}]"),
+        Some(namespace) => format!(" ({namespace})"),
+        None => String::new(),
     }
 }
 
@@ -205,13 +284,13 @@ mod tests {
     use jiff::civil::date;
     use proptest::prelude::*;
 
-    fn entry(group: Group, content: &str, path: &str, score: f32) -> Entry {
+    fn entry(content: &str, path: &str, score: f32) -> Entry {
         let citation = ContextCitation { path: path.to_owned(), score, ..ContextCitation::default() };
-        Entry { group, content: content.to_owned(), mark: path_mark(path, None), citation }
+        Entry { content: content.to_owned(), citation, ..Entry::default() }
     }
 
     fn laid_out(entries: Vec<Entry>, max_tokens: usize) -> LaidOut {
-        lay_out(entries, max_tokens, StaticTable::built_in().expect("a valid table"))
+        lay_out(entries, max_tokens, Marks::On, StaticTable::built_in().expect("a valid table"))
     }
 
     fn tokens_of(text: &str) -> usize {
@@ -219,32 +298,42 @@ mod tests {
     }
 
     #[test]
-    fn groups_stand_in_order_and_entries_by_their_rank() {
-        let (monday, tuesday) = (Group::Day(date(2026, 3, 2)), Group::Day(date(2026, 3, 3)));
+    fn entries_stand_by_their_rank_and_those_of_a_topic_by_their_time() {
+        let said = |day, time, content: &str, path: &str, score| Entry {
+            day: Some(date(2026, 3, day)),
+            topic: Some("s1".to_owned()),
+            time,
+            ..entry(content, path, score)
+        };
+        let claim = Entry {
+            kind: EntryKind::Claim,
+            note: " (since 2026-03-03)".into(),
+            ..entry("ana, home: oslo", "facts/a.md", 1.0)
+        };
         let out = laid_out(
             vec![
-                entry(Group::Claims, "ana, home: oslo", "facts/a.md", 1.0),
-                entry(tuesday, "# Ana: I moved to Oslo.\n", "facts/a.md", 0.9),
-                entry(
-                    Group::Topic("facts/bees".into()),
-                    "# Bees\n\nThree hives.\n\nAll are full.",
-                    "facts/bees/b.md",
-                    0.8,
-                ),
-                entry(monday.clone(), "# Ana: I like it.\n", "facts/c.md", 0.7),
-                entry(monday, "# Bob: Me too.\n", "facts/d.md", 0.6),
+                said(3, 30, "# Ana: I moved to Oslo.\n\nOn a whim.\n\n> Bob: Any news?\n", "facts/a.md", 0.9),
+                claim,
+                entry("# Bees\n\nThree hives:\n\n- white\n- green", "facts/bees/b.md", 0.8),
+                said(2, 20, "# Ana: I like it.\n", "facts/c.md", 0.7),
             ],
             1000,
         );
-        let expected = "## Profile\n- ana, home: oslo [facts/a.md]\n\n\
-                        ## facts/bees\n- Bees [facts/bees/b.md]\n  Three hives.\n  All are full.\n\n\
-                        ## 2026-03-02\n- Ana: I like it. [facts/c.md]\n- Bob: Me too. [facts/d.md]\n\n\
-                        ## 2026-03-03\n- Ana: I moved to Oslo. [facts/a.md]";
+        let expected = "- ana, home: oslo (since 2026-03-03) [1]\n\
+                        - 2 Mar 2026 Ana: I like it. [3]\n\
+                        - 3 Mar 2026 Ana: I moved to Oslo. On a whim. (Bob: Any news?) [1]\n\
+                        - Bees – Three hives: [2]\n  - white\n  - green";
         assert_eq!(out.text, expected);
         assert_eq!(out.tokens, tokens_of(&out.text));
         let cited: Vec<&str> = out.citations.iter().map(|citation| citation.path.as_str()).collect();
-        assert_eq!(cited, ["facts/a.md", "facts/bees/b.md", "facts/c.md", "facts/d.md"]);
-        assert_eq!(out.citations[0].score, 0.9, "the memory's own score");
+        assert_eq!(cited, ["facts/a.md", "facts/bees/b.md", "facts/c.md"]);
+    }
+
+    #[test]
+    fn without_marks_there_are_none() {
+        let table = StaticTable::built_in().expect("a valid table");
+        let out = lay_out(vec![entry("# A", "facts/a.md", 0.5)], 1000, Marks::Off, table);
+        assert_eq!((out.text.as_str(), out.citations.len()), ("- A", 1));
     }
 
     #[test]
@@ -255,40 +344,36 @@ mod tests {
 
     #[test]
     fn a_memory_that_does_not_fit_is_left_out() {
-        let day = Group::Day(date(2026, 3, 2));
         let long = "The ferry leaves at nine. ".repeat(40);
         let entries = vec![
-            entry(day.clone(), "One short line.", "facts/a.md", 0.9),
-            entry(day.clone(), &long, "facts/b.md", 0.8),
-            entry(day, "Another short line.", "facts/c.md", 0.7),
+            entry("One short line.", "facts/a.md", 0.9),
+            entry(&long, "facts/b.md", 0.8),
+            entry("Another short line.", "facts/c.md", 0.7),
         ];
         let out = laid_out(entries, 60);
-        assert!(out.text.contains("facts/a.md") && out.text.contains("facts/c.md"), "{}", out.text);
+        assert!(out.text.contains("One short") && out.text.contains("Another short"), "{}", out.text);
         assert!(!out.text.contains("ferry") && out.tokens <= 60, "{}", out.text);
     }
 
     #[test]
     fn the_first_memory_is_cut_at_a_sentence() {
         let long = "The ferry leaves at nine. ".repeat(1000);
-        let out = laid_out(vec![entry(Group::Day(date(2026, 3, 2)), &long, "facts/a.md", 0.9)], 60);
-        assert!(out.text.contains("at nine. … [facts/a.md]"), "{}", out.text);
+        let out = laid_out(vec![entry(&long, "facts/a.md", 0.9)], 60);
+        assert!(out.text.contains("at nine. … [1]"), "{}", out.text);
         assert!((40..=60).contains(&out.tokens), "{}", out.tokens);
     }
 
     proptest! {
         #[test]
         fn no_text_is_longer_than_its_tokens(
-            contents in proptest::collection::vec("(\\PC{0,8}|\n|word |sentence\\. |# ){0,60}", 0..12),
+            contents in proptest::collection::vec("(\\PC{0,8}|\n|word |sentence\\. |# |> |- |```){0,60}", 0..12),
             max_tokens in 1usize..200,
         ) {
             let mut entries = Vec::new();
             for (index, content) in contents.iter().enumerate() {
-                let group = match index % 3 {
-                    0 => Group::Claims,
-                    1 => Group::Topic("facts/x".into()),
-                    _ => Group::Day(date(2026, 3, 2)),
-                };
-                entries.push(entry(group, content, &format!("facts/{index}.md"), 0.5));
+                let kind = if index % 3 == 0 { EntryKind::Claim } else { EntryKind::Memory };
+                let topic = if index % 2 == 0 { Some("s".to_owned()) } else { None };
+                entries.push(Entry { kind, topic, ..entry(content, &format!("facts/{index}.md"), 0.5) });
             }
             let out = laid_out(entries, max_tokens);
             prop_assert!(out.tokens <= max_tokens);

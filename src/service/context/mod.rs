@@ -1,7 +1,7 @@
 //! Contexts: text that can be pasted into a prompt, made from what the memories hold about a query.
 //!
-//! A context begins with the claims that the query asks for (`claim_lines`). The memories follow that the query admits,
-//! by the day on which they happened, or by topic if they have no time (`layout`). It stays within a number of tokens,
+//! A context begins with what the query asks for by name: its claims (`claim_lines`). The memories follow that it admits,
+//! the most relevant first (`layout`). Each is a line with the mark of its citation. It stays within a number of tokens,
 //! and it is empty if nothing is relevant. `passage` turns a memory into lines, and `claim_search` reads the claims
 //! from the namespaces. Start with [`Reads::context`].
 
@@ -13,15 +13,16 @@ mod response;
 
 use std::collections::HashSet;
 
-use cuebase_retrieval::{AskedPeriod, Currency};
+use cuebase_language::claims::AskedPeriod;
+use cuebase_retrieval::Currency;
 use cuebase_storage::{AccountId, NamespaceName};
 
 use self::claim_lines::ClaimQuestions;
 pub use self::claim_search::ClaimSearch;
 use self::claim_search::{RemoteClaims, claim_entries};
-use self::layout::{LaidOut, lay_out};
+use self::layout::{Entry, LaidOut, lay_out};
 use self::passage::Passages;
-pub use self::response::{ContextCitation, ContextRequest, ContextResponse};
+pub use self::response::{ContextCitation, ContextRequest, ContextResponse, Marks};
 use super::reads::Reads;
 use super::retrieval::{FoundMemory, RetrievalRequest};
 use super::search_threads::pause;
@@ -48,7 +49,7 @@ impl Reads {
         namespaces: &[NamespaceName],
         request: &ContextRequest,
     ) -> Result<ContextResponse> {
-        let ContextRequest { retrieval, max_tokens } = request;
+        let ContextRequest { retrieval, max_tokens, marks } = request;
         let table = StaticTable::built_in().map_err(Error::internal)?;
         let now = self.clock.now();
         let questions = ClaimQuestions::of(retrieval, now);
@@ -56,17 +57,34 @@ impl Reads {
         let former = former_memories(retrieval, &questions);
         found.hits = shown(std::mem::take(&mut found.hits), former);
         let remote = RemoteClaims { reads: self, account, request: retrieval, now };
-        let mut entries = claim_entries(&found, &questions, &remote)?;
+        let claims = claim_entries(&found, &questions, &remote)?;
+        let mut entries = claims_without_memories(claims, &mut found.hits);
         let passages = Passages { terms: &found.terms, zone: retrieval.zone.as_ref(), words_max: max_tokens / 4 };
         for hit in &found.hits {
             pause()?;
             entries.push(passages.entry(hit));
         }
         pause()?;
-        let LaidOut { text, tokens, citations } = lay_out(entries, *max_tokens, table);
+        let LaidOut { text, tokens, citations } = lay_out(entries, *max_tokens, *marks, table);
         let names: Vec<&str> = namespaces.iter().map(NamespaceName::as_str).collect();
         Ok(ContextResponse { text, tokens, citations, namespace: names.join(",") })
     }
+}
+
+/// Moves the memories that make the asked claims to the front. Returns the claims whose memories are not shown.
+fn claims_without_memories(claims: Vec<Entry>, hits: &mut [FoundMemory]) -> Vec<Entry> {
+    let mut others = Vec::new();
+    let mut asked = HashSet::new();
+    for claim in claims {
+        let ContextCitation { path, namespace, .. } = &claim.citation;
+        if hits.iter().any(|hit| hit.memory.path == *path && hit.namespace_text() == *namespace) {
+            asked.insert((path.clone(), namespace.clone()));
+        } else {
+            others.push(claim);
+        }
+    }
+    hits.sort_by_key(|hit| !asked.contains(&(hit.memory.path.clone(), hit.namespace_text())));
+    others
 }
 
 /// Decides by the time that the query asks for.

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use cuebase_retrieval::{Memory, any_term};
+use cuebase_language::tokenize::any_term;
+use cuebase_retrieval::Memory;
 use cuebase_storage::memory_file::OccurredPrecision;
 use cuebase_storage::memory_file::markdown::{self, Section};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::layout::{Entry, Group, day_of, path_mark};
+use super::layout::{Entry, EntryKind, day_of, namespace_note};
 use super::response::ContextCitation;
 use crate::memory::files::Details;
 use crate::service::retrieval::FoundMemory;
@@ -34,12 +36,14 @@ impl Passages<'_> {
         let namespace = hit.namespace_text();
         // The details were written by this program, so unreadable ones are taken as unknown.
         let details: Details = serde_json::from_str(&hit.memory.details).unwrap_or_default();
-        let group = self.group(&hit.memory, &details);
-        let mut mark = self.dates(hit, &group, &details);
-        mark.push_str(&path_mark(&hit.memory.path, namespace.as_deref()));
+        let day = self.day_of_event(&hit.memory, &details);
+        let mut note = self.dates(hit, day, &details);
+        note.push_str(&namespace_note(namespace.as_deref()));
         let section = section.map(|section| section.name);
         let citation = ContextCitation { path: hit.memory.path.clone(), section, score: hit.score, namespace };
-        Entry { group, content: shown.to_owned(), mark, citation }
+        let topic = hit.memory.session.clone();
+        let time = hit.memory.occurred.unwrap_or_default();
+        Entry { kind: EntryKind::Memory, day, topic, time, content: shown.to_owned(), note, citation }
     }
 
     /// Returns the section that represents a long memory: the one with the most words of the query, and of several the
@@ -74,25 +78,17 @@ impl Passages<'_> {
         found.len()
     }
 
-    fn group(&self, memory: &Memory, details: &Details) -> Group {
+    /// Returns the day on which the content of a memory happened.
+    fn day_of_event(&self, memory: &Memory, details: &Details) -> Option<Date> {
         // A calendar date is stored as noon UTC.
         let is_date = details.occurred_precision == Some(OccurredPrecision::Day);
         let zone = if is_date { None } else { self.zone };
-        if let Some(at) = memory.occurred
-            && let Some(day) = day_of(at, zone)
-        {
-            return Group::Day(day);
-        }
-        let folder = match memory.path.rsplit_once('/') {
-            Some((folder, _)) => folder,
-            None => "",
-        };
-        Group::Topic(folder.to_owned())
+        day_of(memory.occurred?, zone)
     }
 
-    /// Returns the dates that the group of a memory does not show: the last day of its period, until when it held, and
-    /// when it was written.
-    fn dates(&self, hit: &FoundMemory, group: &Group, details: &Details) -> String {
+    /// Returns the dates besides the day of the event: the last day of its period, until when the memory held, and, of a
+    /// memory without a day, when it was written.
+    fn dates(&self, hit: &FoundMemory, day: Option<Date>, details: &Details) -> String {
         let mut dates = String::new();
         if let Some(end) = details.occurred_until
             && let Some(last) = day_of(end.as_millisecond() - 1, None)
@@ -105,7 +101,7 @@ impl Passages<'_> {
                 None => dates.push_str(" (former)"),
             }
         }
-        if matches!(group, Group::Topic(_))
+        if day.is_none()
             && let Some(day) = self.day(hit.memory.updated)
         {
             dates.push_str(&format!(" (written {day})"));
@@ -144,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_with_a_time_stands_under_its_day() {
+    fn a_memory_with_a_time_has_its_day() {
         let entry = PASSAGES.entry(&hit("# Ana: Hello.\n", Some(1_000_000_000_000), current()));
-        assert_eq!(entry.group, Group::Day(jiff::civil::date(2001, 9, 9)));
-        assert_eq!(entry.mark, " [facts/ana/a.md]");
+        assert_eq!(entry.day, Some(jiff::civil::date(2001, 9, 9)));
+        assert_eq!(entry.note, "");
         assert_eq!(entry.citation.section, None);
     }
 
@@ -156,29 +152,29 @@ mod tests {
         let mut april = hit("# Ana: I moved last month (April 2025).\n", Some(1_743_508_800_000), current());
         april.memory.details = r#"{"occurred_precision":"day","occurred_until":"2025-05-01T00:00:00Z"}"#.into();
         let entry = PASSAGES.entry(&april);
-        assert_eq!(entry.group, Group::Day(jiff::civil::date(2025, 4, 1)));
-        assert_eq!(entry.mark, " (on a day until 2025-04-30) [facts/ana/a.md]");
+        assert_eq!(entry.day, Some(jiff::civil::date(2025, 4, 1)));
+        assert_eq!(entry.note, " (on a day until 2025-04-30)");
     }
 
     #[test]
-    fn a_memory_without_a_time_stands_under_its_topic() {
+    fn a_memory_without_a_time_says_when_it_was_written() {
         let entry = PASSAGES.entry(&hit("# Bees\n", None, current()));
-        assert_eq!(entry.group, Group::Topic("facts/ana".into()));
-        assert_eq!(entry.mark, " (written 1970-01-01) [facts/ana/a.md]");
+        assert_eq!(entry.day, None);
+        assert_eq!(entry.note, " (written 1970-01-01)");
     }
 
     #[test]
     fn a_memory_that_no_longer_holds_is_marked() {
         let validity = ValidityState { until: Some(86_400_000), ..ValidityState::default() };
         let entry = PASSAGES.entry(&hit("# Ana: Hello.\n", Some(0), validity));
-        assert_eq!(entry.mark, " (former, until 1970-01-02) [facts/ana/a.md]");
+        assert_eq!(entry.note, " (former, until 1970-01-02)");
     }
 
     #[test]
     fn a_long_memory_is_represented_by_the_section_with_the_words_of_the_query() {
         let content =
             format!("# Log\n\n## One\n\n{}\n\n## Two\n\nThe zeppelin came.\n", "The lamp was lit. ".repeat(50));
-        let terms = cuebase_retrieval::content_terms("zeppelin");
+        let terms = cuebase_language::tokenize::content_terms("zeppelin");
         let passages = Passages { terms: &terms, zone: None, words_max: 100 };
         let entry = passages.entry(&hit(&content, None, current()));
         assert_eq!(entry.content, "## Two\n\nThe zeppelin came.");

@@ -13,6 +13,18 @@ pub struct ContextRequest {
     pub retrieval: RetrievalRequest,
     /// Maximum number of tokens of the text.
     pub max_tokens: usize,
+    /// Whether entries have marks.
+    pub marks: Marks,
+}
+
+/// Whether each entry ends with a mark: the number of its citation in brackets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// `[1]` stands for the first citation.
+    #[default]
+    On,
+    /// Entries have no marks.
+    Off,
 }
 
 /// A context for a prompt.
@@ -22,12 +34,12 @@ pub struct ContextRequest {
 #[serde(default)]
 #[schemars(rename = "Context")]
 pub struct ContextResponse {
-    /// The text, as markdown. Empty if nothing is relevant.
+    /// The text, as markdown: one entry a line, each with the mark of its citation. Empty if nothing is relevant.
     pub text: String,
     /// Number of tokens of the text, by the WordPiece tokenizer of BERT (uncased, 30,522 tokens). Other tokenizers
     /// count somewhat differently.
     pub tokens: usize,
-    /// The memories that the text is made from, best first.
+    /// The memories that the text is made from, best first. The mark `[1]` in the text stands for the first one.
     pub citations: Vec<ContextCitation>,
     /// The namespace, or several separated by commas.
     pub namespace: String,

@@ -4,13 +4,13 @@
 //! admitted among themselves, so that a memory which answers one part well is not measured by the best answer of
 //! another. A memory has the score of the part that it answers best.
 
+use cuebase_language::relevance::{Admission, Searched, parts};
 use cuebase_retrieval::Head;
 
 use super::search::{RequestSearch, TextResults};
 use super::search_result::{FoundMemory, SearchResult, SearchTimes};
 use crate::error::Result;
 use crate::namespace::registry::Lease;
-use crate::relevance::{Admission, Searched, parts};
 use crate::service::reads::Reads;
 
 /// The admitted hits of the searches so far, in no order.

@@ -156,13 +156,13 @@ impl SentResult {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_language::relevance::Admission;
     use cuebase_retrieval::{
         Arms, Comparison, Condition, Currency, Filter, Memory, MetadataValue, TimeField, ValidityState,
     };
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::relevance::Admission;
     use crate::service::peers::{decode, encode};
     use crate::service::retrieval::{ExplanationView, RevisionView};
 

@@ -1,5 +1,6 @@
 //! Why a query returns the memory at a path, or why it does not.
 
+use cuebase_language::relevance::{Admission, asking_part};
 use cuebase_retrieval::{Exclusion, PathExplanation};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::{AccountId, NamespaceName};
@@ -12,7 +13,6 @@ use super::request::RetrievalRequest;
 use super::search::with_synonyms;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::relevance::{Admission, asking_part};
 use crate::service::reads::Reads;
 
 /// The response to `POST /v1/explain`.

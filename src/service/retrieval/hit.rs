@@ -1,6 +1,7 @@
 //! The view of a memory that the API returns and that its clients read.
 
-use cuebase_retrieval::{Memory, Relation, ValidityState, any_term};
+use cuebase_language::tokenize::any_term;
+use cuebase_retrieval::{Memory, Relation, ValidityState};
 use cuebase_storage::memory_file::{
     DocumentPlace, Metadata, OccurredPrecision, OccurredSource, SourceMessage, markdown,
 };

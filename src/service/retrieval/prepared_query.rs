@@ -1,11 +1,12 @@
 //! A query with everything that its search needs: the vector of its text, and the times and claims that it asks for.
 
-use cuebase_retrieval::{AskedClaims, Query, Snapshot, Synonyms};
+use cuebase_language::claims;
+use cuebase_language::claims::AskedClaims;
+use cuebase_language::dates::question::{self, QuestionTimes};
+use cuebase_retrieval::{Query, Snapshot, Synonyms};
 use jiff::Timestamp;
 
 use super::request::RetrievalRequest;
-use crate::claims;
-use crate::dates::question::{self, QuestionTimes};
 
 /// The text of a query, and its vector.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use cuebase_retrieval::{Currency, Explain, Filter, TextBudget};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::relevance::Admission;
+use cuebase_language::relevance::Admission;
 
 /// A retrieval request whose fields are checked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebase_language::relevance::{Admission, asking_part};
+use cuebase_language::tokenize::content_terms;
 use cuebase_retrieval::{
     Error as IndexError, Head, Listing, ListingOrder, Mention, SearchResults, Snapshot, Synonyms, Term, Vocabulary,
-    content_terms,
 };
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
@@ -19,7 +20,6 @@ use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, S
 use crate::error::Result;
 use crate::model::Deadline;
 use crate::namespace::registry::Lease;
-use crate::relevance::{Admission, asking_part};
 use crate::service::reads::Reads;
 use crate::service::search_threads::pause;
 

@@ -6,6 +6,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
+use cuebase_language::relevance::{Admission, Searched};
 use cuebase_storage::{AccountId, NamespaceName};
 
 use super::request::RetrievalRequest;
@@ -14,7 +15,6 @@ use crate::error::{Error, Result};
 use crate::memory::terms::identity;
 use crate::metrics::day::events::RetrievalQuality;
 use crate::namespace::registry::Lease;
-use crate::relevance::{Admission, Searched};
 use crate::service::reads::Reads;
 
 /// Who owns a namespace of a request.

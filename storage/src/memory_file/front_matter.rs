@@ -1,10 +1,11 @@
 //! The YAML front matter of a memory file.
 
+use cuebase_language::claims::Claim;
+use cuebase_language::memory::{OccurredPrecision, OccurredSource, Relation};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::claim::Claim;
 use super::document::DocumentPlace;
 use super::metadata::Metadata;
 use crate::error::{Error, Result};
@@ -88,31 +89,6 @@ pub struct FrontMatter {
     pub other: Map<String, Value>,
 }
 
-/// Precision of a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OccurredPrecision {
-    /// A calendar date, stored as noon UTC.
-    Day,
-    /// A point in time.
-    #[default]
-    Instant,
-}
-
-/// Origin of a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OccurredSource {
-    /// The request contained the time.
-    User,
-    /// The time was extracted from the text ("last Friday").
-    Extracted,
-    /// The time of the message.
-    Said,
-    /// The time when the memory was written.
-    Written,
-}
-
 /// A message that a memory was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceMessage {
@@ -127,61 +103,6 @@ pub struct SourceMessage {
     /// When the message was said, if it repeats a memory that existed, or if the memory is about another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
-}
-
-/// The kind of a link between memories.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum RelationKind {
-    /// The memory continues the other one.
-    Follows,
-    /// Both memories name the same person, place or thing.
-    Shares,
-    /// The text of the memory links to the other one.
-    Links,
-    /// A kind that somebody wrote into a file.
-    Other(String),
-}
-
-impl RelationKind {
-    /// Returns the kind as files contain it.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Follows => "follows",
-            Self::Shares => "shares",
-            Self::Links => "links",
-            Self::Other(kind) => kind,
-        }
-    }
-}
-
-impl From<String> for RelationKind {
-    fn from(kind: String) -> Self {
-        match kind.as_str() {
-            "follows" => Self::Follows,
-            "shares" => Self::Shares,
-            "links" => Self::Links,
-            _ => Self::Other(kind),
-        }
-    }
-}
-
-impl From<RelationKind> for String {
-    fn from(kind: RelationKind) -> Self {
-        kind.as_str().to_owned()
-    }
-}
-
-/// A link to another memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Relation {
-    /// The other memory's path.
-    pub path: String,
-    /// Kind of the link.
-    pub kind: RelationKind,
-    /// A short excerpt that shows the relation.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub snippet: String,
 }
 
 impl FrontMatter {

@@ -14,12 +14,11 @@
 //! may follow, with [links](../other.md) or [[facts/other.md]].
 //! ```
 //!
-//! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s, its [`metadata`] and the place in its
+//! [`front_matter`] is the part between the dashes, with the memory's claims, its [`metadata`] and the place in its
 //! [`document`]. [`markdown`] reads the body, and [`path`] validates paths. [`erased`] removes what files say of erased memories,
 //! and [`moved`] rewrites references to memories that get other paths. [`term_file`] is the corresponding format of a
 //! vocabulary term.
 
-pub mod claim;
 pub mod document;
 pub mod erased;
 pub mod front_matter;
@@ -29,13 +28,14 @@ pub mod moved;
 pub mod path;
 pub mod term_file;
 
-pub use claim::{Claim, Polarity};
+pub use cuebase_language::claims::{Claim, Polarity};
+pub use cuebase_language::memory::{OccurredPrecision, OccurredSource, Relation, RelationKind, Tier};
 pub use document::{DocumentId, DocumentPlace};
 pub use erased::ErasedPaths;
-pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage};
+pub use front_matter::{FrontMatter, SourceMessage};
 pub use metadata::{Metadata, MetadataValue};
 pub use moved::MovedPaths;
-pub use path::{MemoryPath, Tier};
+pub use path::MemoryPath;
 pub use term_file::TermFile;
 
 use serde::de::DeserializeOwned;

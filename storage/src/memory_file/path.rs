@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use cuebase_language::memory::Tier;
 
 use crate::error::{Error, Result};
 
@@ -11,48 +11,6 @@ use crate::error::{Error, Result};
 pub const PATH_BYTES_MAX: usize = 256;
 /// Maximum number of segments below the tier.
 pub const SEGMENTS_MAX: usize = 8;
-
-/// The four kinds of memory, each a top directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tier {
-    /// Statements that hold.
-    Facts,
-    /// Events with their time.
-    Incidents,
-    /// Instructions and preferences.
-    Rules,
-    /// Procedures.
-    Skills,
-}
-
-impl Tier {
-    /// All tiers, in alphabetical order.
-    pub const ALL: [Self; 4] = [Self::Facts, Self::Incidents, Self::Rules, Self::Skills];
-
-    /// The directory's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Facts => "facts",
-            Self::Incidents => "incidents",
-            Self::Rules => "rules",
-            Self::Skills => "skills",
-        }
-    }
-}
-
-impl FromStr for Tier {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        for tier in Self::ALL {
-            if tier.name() == name {
-                return Ok(tier);
-            }
-        }
-        Err(Error::invalid("tier", "must be one of facts, incidents, rules, skills"))
-    }
-}
 
 /// A valid path of a memory: a tier, plain segments, and the ending `.md`.
 ///
@@ -134,7 +92,9 @@ fn check_segments(text: &str) -> Result<Tier> {
         return Err(Error::invalid("path", format!("is {} bytes long; the limit is {PATH_BYTES_MAX}", text.len())));
     }
     let mut segments = text.split('/');
-    let tier = segments.next().unwrap_or("").parse()?;
+    let Some(tier) = Tier::named(segments.next().unwrap_or("")) else {
+        return Err(Error::invalid("tier", "must be one of facts, incidents, rules, skills"));
+    };
     let mut count = 0;
     for segment in segments {
         count += 1;

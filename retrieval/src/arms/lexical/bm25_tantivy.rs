@@ -15,6 +15,8 @@
 
 use std::sync::LazyLock;
 
+use cuebase_language::claims::AskedClaims;
+use cuebase_language::tokenize::content_terms;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tantivy::collector::TopDocs;
@@ -26,13 +28,12 @@ use tantivy::{Searcher, TantivyDocument, Term};
 
 use super::LexicalScores;
 use crate::arms::bm25::{PostingScore, idf};
-use crate::claim::{AskedClaims, Currency};
+use crate::claim::Currency;
 use crate::filter::Filter;
 use crate::head::Head;
 use crate::index::{Change, Index, IndexSettings};
 use crate::memory::Memory;
 use crate::query::{Explain, Query};
-use crate::text::content_terms;
 use crate::tokens::NoTokens;
 use crate::top_k::TopK;
 

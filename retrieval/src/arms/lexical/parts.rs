@@ -6,12 +6,13 @@
 
 use std::collections::HashSet;
 
+use cuebase_language::tokenize::{Place, for_each_near_term, for_each_term};
+
 use super::block::QueryTerm;
 use crate::arms::bm25::{idf, saturated};
 use crate::hash::{PostingKey, TermHash};
 use crate::index::{Postings, Table};
 use crate::query::Query;
-use crate::text::{Place, for_each_near_term, for_each_term};
 use crate::vocabulary::Synonyms;
 
 /// Limit of the query's parts that are scored, the heaviest first: each has one bit in a mask.

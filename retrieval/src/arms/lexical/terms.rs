@@ -68,9 +68,11 @@ impl<'a> TermScores<'a> {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_language::claims::AskedClaims;
+
     use super::*;
     use crate::arms::lexical::LexicalScores;
-    use crate::claim::{AskedClaims, Currency};
+    use crate::claim::Currency;
     use crate::filter::Filter;
     use crate::head::Head;
     use crate::index::{Change, Index, IndexSettings};

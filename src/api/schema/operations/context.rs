@@ -30,10 +30,15 @@ pub(super) fn context(schemas: &mut Schemas) -> Operation {
             )
             .about("Most tokens of the text, by the WordPiece tokenizer of BERT."),
         )
+        .parameter(
+            Parameter::query("marks", json_schema!({"type": "string", "enum": ["on", "off"], "default": "on"}))
+                .about("Whether each entry ends with the number of its citation, as `[1]`."),
+        )
         .about(
-            "The text has the claims that the query asks for, then the admitted memories by day or by topic, each with \
-             its path. Memories that no longer hold are left out, or marked if the query asks about the past. `text` \
-             is empty if nothing is relevant. `detail` and `explain` have no effect.",
+            "The text has the claims that the query asks for, then the admitted memories, the most relevant first and \
+             those of one conversation in the order of time. An entry is one line. Memories that no longer hold are \
+             left out, or marked if the query asks about the past. `text` is empty if nothing is relevant. `detail` \
+             and `explain` have no effect.",
         )
         .responds(200, "The context.", schemas.response::<ContextResponse>())
         .errors(&[NOT_FOUND])

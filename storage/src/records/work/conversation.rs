@@ -1,55 +1,11 @@
 //! A validated conversation: the input of extraction.
 
-use jiff::Timestamp;
+use cuebase_language::conversation::Role;
+use cuebase_language::memory::Moment;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::memory_file::{Metadata, OccurredPrecision};
-
-/// A time with its precision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
-    /// The time; noon UTC for a calendar date.
-    pub at: Timestamp,
-    /// Whether the time is a day or an instant.
-    pub precision: OccurredPrecision,
-}
-
-impl Moment {
-    /// Returns the time as text: a date for a day, RFC 3339 for an instant. Parsing the text returns the same time.
-    pub fn text(self) -> String {
-        match self.precision {
-            OccurredPrecision::Day => self.at.to_zoned(TimeZone::UTC).date().to_string(),
-            OccurredPrecision::Instant => self.at.to_string(),
-        }
-    }
-}
-
-/// The role of a speaker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// The person who uses the application.
-    User,
-    /// The application's model.
-    Assistant,
-    /// Instructions to the model. They are stored but not extracted.
-    System,
-    /// The result of a tool call.
-    Tool,
-}
-
-impl Role {
-    /// Returns the name of a speaker that has none of its own.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::User => "User",
-            Self::Assistant => "Assistant",
-            Self::System => "System",
-            Self::Tool => "Tool",
-        }
-    }
-}
+use crate::memory_file::Metadata;
 
 /// One message of a conversation.
 ///

@@ -11,7 +11,9 @@ mod message;
 mod skill;
 mod term;
 
-pub use conversation::{Conversation, Message, Moment, Role};
+pub use conversation::{Conversation, Message};
+pub use cuebase_language::conversation::Role;
+pub use cuebase_language::memory::Moment;
 pub use document::{DocumentDraft, PassageDraft};
 pub use erasure::{ErasureReport, ErasureSelection};
 pub use message::{MessageBody, MessageContent, SentTime};

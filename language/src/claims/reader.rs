@@ -1,0 +1,335 @@
+//! Reads the claims of a conversation, statement by statement.
+
+use std::ops::Range;
+
+use crate::claims::{Claim, Polarity};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::clause::{self, LAST, SPEAKER, Subject};
+use super::sentence::{Found, Sentence};
+use super::words::Break;
+use super::{amounts, changed, contacts, corrections, counts, ends, general, languages, names, phrases, things, uses};
+use crate::dates::DateSpan;
+use crate::dates::statement::{self as dates, DateMention};
+use crate::text::sentences::sentences;
+use crate::text::steps::{Interrupted, Steps};
+
+/// Claims of one statement.
+const CLAIMS_MAX: usize = 16;
+/// Bytes of a sentence that is read for claims. Longer ones are lists or code.
+const SENTENCE_BYTES_MAX: usize = 600;
+/// How often a sentence is read.
+const PASSES: usize = 24;
+/// Statements of a speaker within which a correction refers to a claim.
+const CORRECTED_WITHIN: usize = 4;
+
+/// Common verbs in the past that do not end in "ed".
+const PAST_VERBS: [&str; 24] = [
+    "left", "quit", "went", "came", "took", "got", "said", "told", "bought", "sold", "found", "gave", "made", "lost",
+    "won", "became", "began", "met", "thought", "ran", "broke", "put", "had", "kept",
+];
+/// Words before the name of a person who is introduced.
+const INTRODUCING: [&str; 18] = [
+    "is", "are", "bringing", "called", "named", "dating", "seeing", "met", "meet", "meeting", "know", "remember",
+    "saw", "does", "did", "about", "has", "married",
+];
+
+/// Who says a statement, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Saying<'a> {
+    /// The name of the speaker.
+    pub speaker: &'a str,
+    /// The day, for dates such as "last week".
+    pub day: Date,
+    /// The time.
+    pub at: Timestamp,
+}
+
+/// What a speaker claimed last.
+struct LastClaim {
+    speaker: String,
+    claim: Claim,
+    /// The number of the statement.
+    statement: usize,
+}
+
+/// Reads the statements of one conversation in order.
+#[derive(Default)]
+pub struct ClaimReader {
+    /// The person or thing that was named last.
+    last_subject: Option<String>,
+    last_claim: Option<LastClaim>,
+    /// The number of statements so far.
+    statements: usize,
+}
+
+impl ClaimReader {
+    /// Returns the claims of a statement.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] if the steps are interrupted.
+    pub fn read(&mut self, statement: &str, saying: Saying<'_>, steps: &Steps<'_>) -> Result<Vec<Claim>, Interrupted> {
+        self.statements += 1;
+        let mut claims: Vec<Claim> = Vec::new();
+        let mentions = dates::find(statement, saying.day);
+        let mut offset = 0;
+        for text in sentences(statement, steps)? {
+            steps.take(PASSES * text.len())?;
+            // Sentences are trimmed pieces of the statement, in order.
+            let begin = offset + statement[offset..].find(text).unwrap_or(0);
+            offset = begin + text.len();
+            if text.len() > SENTENCE_BYTES_MAX || text.starts_with('>') || text.contains("```") {
+                continue;
+            }
+            let dated = within(&mentions, begin..offset);
+            self.read_sentence(text, saying, &dated, &mut claims);
+            if claims.len() >= CLAIMS_MAX {
+                claims.truncate(CLAIMS_MAX);
+                break;
+            }
+        }
+        if let Some(claim) = claims.iter().rev().find(|claim| claim.polarity == Polarity::Positive) {
+            let speaker = saying.speaker.to_owned();
+            self.last_claim = Some(LastClaim { speaker, claim: claim.clone(), statement: self.statements });
+        }
+        Ok(claims)
+    }
+
+    fn read_sentence(&mut self, text: &str, saying: Saying<'_>, dated: &[DateMention], claims: &mut Vec<Claim>) {
+        let ranges = dated.iter().map(|mention| mention.range.clone()).collect();
+        let mut sentence = Sentence::new(text, saying.speaker, ranges);
+        let named = named_person(&sentence);
+        sentence.words.truncate(clause::stating_words(text, &sentence.words));
+        if sentence.words.is_empty() {
+            self.last_subject = named.or(self.last_subject.take());
+            return;
+        }
+        let mut found = Vec::new();
+        contacts::find(&sentence, &mut found);
+        phrases::find(&sentence, &mut found);
+        ends::find(&sentence, &mut found);
+        uses::find(&sentence, &mut found);
+        general::find(&sentence, &mut found);
+        amounts::find(&sentence, &mut found);
+        changed::find(&sentence, &mut found);
+        counts::find(&sentence, &mut found);
+        things::find(&sentence, &mut found);
+        languages::find(&sentence, &mut found);
+        let mut added = Vec::new();
+        for one in without_overlaps(found) {
+            if let Some(claim) = self.finish(one, &sentence, saying, dated) {
+                added.push(claim);
+            }
+        }
+        if added.is_empty() {
+            added.extend(self.correction(&sentence, saying, claims));
+        }
+        for claim in added {
+            if !claims.contains(&claim) {
+                claims.push(claim);
+            }
+        }
+        let subject = named_subject(&sentence, sentence.words.len());
+        self.last_subject = subject.or(named).or(self.last_subject.take());
+    }
+
+    /// Returns the claim that a sentence puts in the place of the speaker's last one.
+    fn correction(&self, sentence: &Sentence<'_>, saying: Saying<'_>, claims: &[Claim]) -> Option<Claim> {
+        let corrected = match claims.iter().rev().find(|claim| claim.polarity == Polarity::Positive) {
+            Some(claim) => claim,
+            None => {
+                let last = self.last_claim.as_ref()?;
+                if last.speaker != saying.speaker || self.statements - last.statement > CORRECTED_WITHIN {
+                    return None;
+                }
+                &last.claim
+            }
+        };
+        let value = corrections::of(sentence, corrected)?;
+        Some(Claim { value, from: None, ..corrected.clone() })
+    }
+
+    /// Makes a claim of what was found. Returns `None` if its subject or its time is unknown.
+    fn finish(
+        &self,
+        found: Found,
+        sentence: &Sentence<'_>,
+        saying: Saying<'_>,
+        dated: &[DateMention],
+    ) -> Option<Claim> {
+        let subject = match found.subject {
+            Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
+            Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?,
+            Subject::Named(ref name) if name.contains(LAST) => {
+                let last = named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?;
+                name.replace(LAST, &last)
+            }
+            Subject::Named(ref name) if name.is_empty() => self.subject_of_last(&found.attribute),
+            Subject::Named(ref name) if is_own_parent(name) => format!("{}'s {}", saying.speaker, name.to_lowercase()),
+            Subject::Named(ref name) => {
+                let name = name.replace(SPEAKER, saying.speaker);
+                self.longer_name(&name, &found.attribute).unwrap_or(name)
+            }
+        };
+        let mut value = found.value.clone();
+        if value.contains(LAST) {
+            value = value.replace(LAST, self.last_subject.as_deref()?);
+        }
+        let from = begin_of(&found, sentence, saying, dated);
+        if found.is_future && from.is_none_or(|from| from <= saying.at) {
+            return None;
+        }
+        let is_new = names::subject(&subject) != names::value(&value);
+        if subject.is_empty() && value.is_empty() || !is_new {
+            return None;
+        }
+        Some(Claim { subject, attribute: found.attribute, value, polarity: found.polarity, from })
+    }
+
+    /// Returns what the last claim is about if it has an attribute: "the deadline" is that of the report which was
+    /// mentioned before. Else the empty name.
+    fn subject_of_last(&self, attribute: &str) -> String {
+        match &self.last_claim {
+            Some(last) if last.claim.attribute == attribute => last.claim.subject.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns the subject of the last claim if a name with the same attribute is a part of it: "the appointment" after
+    /// "my appointment", "metrics" after "the metrics service".
+    fn longer_name(&self, name: &str, attribute: &str) -> Option<String> {
+        let last = &self.last_claim.as_ref()?.claim;
+        let subject = last.subject.as_str();
+        let is_part = subject.ends_with(&format!("'s {name}")) || subject.starts_with(&format!("{name} "));
+        let is_thing = name.starts_with(char::is_lowercase);
+        if is_part && is_thing && last.attribute == attribute { Some(subject.to_owned()) } else { None }
+    }
+}
+
+/// Returns the first name in the words of a sentence up to an index that is the subject of a verb, or the first relative
+/// of the speaker: whom "he" and "she" mean later.
+fn named_subject(sentence: &Sentence<'_>, end: usize) -> Option<String> {
+    for (index, word) in sentence.words[..end].iter().enumerate() {
+        let is_relation = clause::is_relation(&word.text) && index > 0 && sentence.words[index - 1].text == "my";
+        let is_function_word = crate::tokenize::is_stop_word(&word.text);
+        let is_name = word.capital && !is_function_word && word.text != "i";
+        let begins_clause = index > 0 && sentence.words[index - 1].after == Break::Clause;
+        if is_relation {
+            return Some(format!("{}'s {}", sentence.speaker, word.text));
+        }
+        if is_name && !begins_clause && is_verb_after(sentence, index) {
+            return Some(word.written.clone());
+        }
+    }
+    None
+}
+
+/// Returns the last person whom a sentence introduces: "I'm bringing Marcus", "that's Ilse", "what grade is Poppy in?".
+fn named_person(sentence: &Sentence<'_>) -> Option<String> {
+    let words = &sentence.words;
+    let mut named = None;
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let is_introduced = word.possessive || INTRODUCING.contains(&words[index - 1].text.as_str());
+        let is_introduced = is_introduced && words[index - 1].after == Break::None;
+        let is_alone = words.get(index + 1).is_none_or(|next| !next.capital);
+        let is_name = word.capital && word.text != "i" && !crate::tokenize::is_stop_word(&word.text);
+        if is_introduced && is_alone && is_name && !super::lists::TIMES.has(&word.text) {
+            named = Some(word.written.clone());
+        }
+    }
+    named
+}
+
+/// Whether a name is how somebody calls their own relative: "Mom moved to Tucson".
+fn is_own_parent(name: &str) -> bool {
+    matches!(name, "Mom" | "Mum" | "Dad" | "Mother" | "Father" | "Grandma" | "Grandpa" | "Granny")
+}
+
+/// Whether the word after an index is a common verb, so that the word before it is the subject.
+fn is_verb_after(sentence: &Sentence<'_>, index: usize) -> bool {
+    sentence.words.get(index + 1).is_some_and(|next| is_verb(&next.text))
+}
+
+fn is_verb(word: &str) -> bool {
+    super::lists::AUXILIARIES.has(word)
+        || word.ends_with("ed")
+        || PAST_VERBS.contains(&word)
+        || matches!(word, "just" | "now" | "finally" | "works" | "lives")
+}
+
+/// Returns the dates in a range of a statement, relative to its begin.
+fn within(mentions: &[DateMention], range: Range<usize>) -> Vec<DateMention> {
+    let mut inside = Vec::new();
+    for mention in mentions {
+        if mention.range.start >= range.start && mention.range.end <= range.end {
+            let moved = mention.range.start - range.start..mention.range.end - range.start;
+            inside.push(DateMention { range: moved, ..mention.clone() });
+        }
+    }
+    inside
+}
+
+/// Returns when a claim began, if the sentence says so: an event on a date, or a state since a date.
+fn begin_of(found: &Found, sentence: &Sentence<'_>, saying: Saying<'_>, dated: &[DateMention]) -> Option<Timestamp> {
+    for mention in dated {
+        let before = sentence.words.iter().rev().find(|word| word.range.end <= mention.range.start);
+        let lead = before.map(|word| word.text.as_str()).unwrap_or_default();
+        let is_begin = matches!(lead, "since" | "from" | "starting" | "effective" | "of");
+        if (found.is_event || found.is_future || is_begin)
+            && !is_in_value(found, sentence, mention)
+            && let Some(at) = begin_of_span(mention.span)
+            && (found.is_future || at <= saying.at)
+        {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Whether a date belongs to the value of a claim about a time: "pushed the release to May 2".
+fn is_in_value(found: &Found, sentence: &Sentence<'_>, mention: &DateMention) -> bool {
+    let is_time = matches!(found.attribute.as_str(), "date" | "deadline" | "birthday");
+    match (sentence.words.get(found.at), sentence.words.get(found.end.wrapping_sub(1))) {
+        (Some(verb), Some(last)) => {
+            is_time && verb.range.start <= mention.range.start && mention.range.start < last.range.end
+        }
+        _ => false,
+    }
+}
+
+/// Returns noon of the first day of a span.
+fn begin_of_span(span: DateSpan) -> Option<Timestamp> {
+    let day = match span {
+        DateSpan::Day(day) | DateSpan::Week(day) | DateSpan::Weekend(day) => day,
+        DateSpan::Month(day) => day.first_of_month(),
+        DateSpan::Year(year) => Date::new(year, 1, 1).ok()?,
+    };
+    Some(day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Removes what was found twice: of two claims about one attribute with the same words, the first counts.
+fn without_overlaps(found: Vec<Found>) -> Vec<Found> {
+    let mut kept: Vec<Found> = Vec::new();
+    for one in found {
+        let is_known = kept.iter().any(|other| {
+            // "I left the Rovers" may end a job or a place in a team: whatever has the value.
+            let is_end = one.polarity == Polarity::Negative;
+            let same_verb = other.at == one.at && other.polarity == one.polarity && !is_end;
+            let same_value = other.end == one.end && !one.value.is_empty();
+            // In "a new girlfriend, her name is Maike", the name is the girlfriend's.
+            if same_value && one.attribute == "name" && other.value == one.value {
+                return true;
+            }
+            let same_attribute = other.attribute == one.attribute && other.polarity == one.polarity;
+            let same_claim = same_attribute && !other.value.is_empty() && one.value.starts_with(&other.value);
+            same_claim || (same_verb && same_value)
+        });
+        if !is_known {
+            kept.push(one);
+        }
+    }
+    kept
+}

@@ -1,0 +1,268 @@
+//! The built-in extractor: extracts memories from the text itself, without a model.
+//!
+//! A turn becomes one statement, and a long one several ([`statements`]). Small talk and reactions are left out
+//! ([`crate::text::small_talk`], [`crate::text::reactions`]). A turn that only asks is quoted by the memory that answers it
+//! ([`turns`]); in a chat with an assistant, one without an answer is left out. Relative dates are resolved
+//! ([`crate::dates`]), the words decide the tier ([`tiers`], [`procedure`]), and names ([`entities`]) and cues ([`cues`])
+//! are found. The drafts are linked ([`drafts`]). Wording and speaker are kept: no text is paraphrased.
+//!
+//! The time is linear in the conversation's length, for any text. Each step reports the characters that it examines to
+//! [`Steps`], which can interrupt it.
+
+pub mod cues;
+pub mod draft;
+mod drafts;
+pub mod entities;
+pub mod procedure;
+pub mod statements;
+pub mod tiers;
+mod turns;
+
+use self::draft::Draft;
+use self::drafts::Drafts;
+use self::turns::{Question, Turn};
+use crate::claims::reader::ClaimReader;
+use crate::conversation::{Message, Role};
+use crate::text::questions::last_question;
+use crate::text::reactions::Reaction;
+use crate::text::sentences::sentences;
+use crate::text::small_talk::{Participants, Position, is_small_talk};
+use crate::text::steps::{Interrupted, Steps};
+
+/// Steps of a message, whatever its length.
+const STEPS_PER_MESSAGE: usize = 64;
+/// How often a message is read in addition to the searches for statements and questions: for small talk, and to find
+/// out whether it answers a question.
+const MESSAGE_PASSES: usize = 6;
+
+/// A longer statement is read as a whole: it is not a reaction.
+const REACTION_BYTES_MAX: usize = 600;
+/// How often such a statement is read to find reactions.
+const REACTION_PASSES: usize = 6;
+/// Memories of one message. A message with more statements is a document or has no meaning; the rest stays in the kept
+/// conversation.
+pub const MESSAGE_MEMORIES_MAX: usize = 200;
+
+/// Messages of one speaker after each other that can react to the same message.
+const TURNS_BEFORE_MAX: usize = 4;
+
+/// The memories of a conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtractedDrafts {
+    /// The memories, in the order in which they were said.
+    pub drafts: Vec<Draft>,
+    /// Indexes of the messages of which only the first [`MESSAGE_MEMORIES_MAX`] statements are memories.
+    pub too_long: Vec<usize>,
+}
+
+/// Extracts the memories of messages. `before` are the last messages of the same session, which make no memories: the new
+/// ones may answer and correct them.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the steps are interrupted.
+pub fn extract(
+    before: &[Message<'_>],
+    messages: &[Message<'_>],
+    steps: &Steps<'_>,
+) -> Result<ExtractedDrafts, Interrupted> {
+    let first = before.len();
+    let messages = [before, messages].concat();
+    let messages = messages.as_slice();
+    let participants = participants(messages, steps)?;
+    let has_assistant = messages.iter().any(is_assistant);
+    let mut drafts = Drafts::default();
+    let mut claims = ClaimReader::default();
+    let mut too_long = Vec::new();
+    let mut asked: Option<Question> = None;
+    // A turn that only asks waits here for the next turn, which may answer it.
+    let mut unanswered: Option<Turn> = None;
+    for (index, message) in messages.iter().enumerate() {
+        steps.take(STEPS_PER_MESSAGE + message.speaker().len() + MESSAGE_PASSES * message.text.len())?;
+        if message.role == Role::System {
+            continue;
+        }
+        let said = message.said;
+        let speaker = message.speaker().trim().to_owned();
+        let role = if message.name.is_some() { Role::User } else { message.role };
+        let question = asked.take().filter(|question| question.asker != speaker);
+        let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
+        let before = said_before(messages, index);
+        let reaction = Reaction { position, participants: &participants, before };
+        let mut statements = Vec::new();
+        for statement in statements::split(message.text, steps)? {
+            if only_reacts(&statement, reaction, steps)? {
+                continue;
+            }
+            if statements.len() == MESSAGE_MEMORIES_MAX {
+                if index >= first {
+                    too_long.push(index);
+                }
+                break;
+            }
+            statements.push(statement);
+        }
+        if let Some(text) = last_question(message.text, steps)? {
+            asked = Some(Question { asker: speaker.clone(), text, message: index, role, said });
+        }
+        let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, statements };
+        let only_asks = turn.only_asks(steps)?;
+        if let Some(asking) = unanswered.take() {
+            let asks_back = has_assistant && only_asks;
+            if turn.answers(&asking) && !asks_back {
+                turn.quoted = Some(Box::new(asking));
+            } else if asking.message >= first && (!has_assistant || asking.states_something(steps)?) {
+                asking.add_drafts(&mut drafts, &mut claims, steps)?;
+            }
+        }
+        if turn.quoted.is_none() && only_asks {
+            unanswered = Some(turn);
+        } else if index >= first {
+            turn.add_drafts(&mut drafts, &mut claims, steps)?;
+        } else {
+            // The reader of claims remembers them, so that a new message can correct them.
+            turn.claims_of_all(&mut claims, steps)?;
+        }
+    }
+    if let Some(turn) = unanswered
+        && turn.message >= first
+        && (!has_assistant || turn.states_something(steps)?)
+    {
+        turn.add_drafts(&mut drafts, &mut claims, steps)?;
+    }
+    let mut drafts = drafts.into_list();
+    for draft in &mut drafts {
+        for message in std::mem::take(&mut draft.messages) {
+            match message.checked_sub(first) {
+                Some(message) => draft.messages.push(message),
+                None => draft.before.push(message),
+            }
+        }
+    }
+    for message in &mut too_long {
+        *message -= first;
+    }
+    Ok(ExtractedDrafts { drafts, too_long })
+}
+
+/// Whether a message is that of an assistant without a name. One with a name is a person in a conversation.
+fn is_assistant(message: &Message<'_>) -> bool {
+    message.role == Role::Assistant && message.name.is_none()
+}
+
+/// Returns what another speaker said last before a message. Empty if there is nothing.
+fn said_before<'a>(messages: &[Message<'a>], index: usize) -> &'a str {
+    let speaker = messages[index].speaker();
+    for message in messages[..index].iter().rev().take(TURNS_BEFORE_MAX) {
+        if message.speaker() != speaker {
+            return message.text;
+        }
+    }
+    ""
+}
+
+/// Whether a statement consists of courtesies and reactions.
+fn only_reacts(statement: &str, reaction: Reaction<'_>, steps: &Steps<'_>) -> Result<bool, Interrupted> {
+    if is_small_talk(statement, reaction.position, reaction.participants) {
+        return Ok(true);
+    }
+    if statement.len() > REACTION_BYTES_MAX {
+        return Ok(false);
+    }
+    steps.take(REACTION_PASSES * (statement.len() + reaction.before.len().min(REACTION_BYTES_MAX)))?;
+    let sentences = sentences(statement, steps)?;
+    Ok(!sentences.is_empty() && sentences.into_iter().all(|sentence| reaction.is_made_by(sentence)))
+}
+
+fn participants(messages: &[Message<'_>], steps: &Steps<'_>) -> Result<Participants, Interrupted> {
+    let mut participants = Participants::default();
+    for message in messages {
+        steps.take(message.speaker().len())?;
+        participants.add(message.speaker());
+    }
+    Ok(participants)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::conversation::SaidAt;
+    use crate::memory::{Moment, OccurredPrecision, OccurredSource};
+
+    fn message<'a>(name: Option<&'a str>, text: &'a str) -> Message<'a> {
+        let moment = Moment { at: Timestamp::UNIX_EPOCH, precision: OccurredPrecision::Instant };
+        let said = SaidAt::new(moment, OccurredSource::Written, &TimeZone::UTC);
+        Message { role: Role::User, name, text, said }
+    }
+
+    fn bodies(turns: &[(&str, &str)]) -> Vec<String> {
+        let messages: Vec<Message> = turns.iter().map(|(name, text)| message(Some(name), text)).collect();
+        let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+        extracted.drafts.into_iter().map(|draft| draft.body).collect()
+    }
+
+    #[test]
+    fn a_question_without_an_answer_is_a_memory() {
+        let question = ("Ann", "Wow! Where did you buy the green kayak?");
+        let answer = "# Bo: At the harbour market in Porto.\n\n> Ann: Wow! Where did you buy the green kayak?\n";
+        assert_eq!(bodies(&[question, ("Bo", "At the harbour market in Porto.")]), [answer]);
+        let alone = "# Ann: Wow!\n\nWhere did you buy the green kayak?\n";
+        assert_eq!(bodies(&[question]), [alone]);
+        assert_eq!(bodies(&[question, ("Bo", "Thanks!")]), [alone], "thanks are not an answer");
+        let own = bodies(&[question, ("Ann", "I want to paddle to the island.")]);
+        assert_eq!(
+            own,
+            [alone, "# Ann: I want to paddle to the island.\n"],
+            "speakers do not answer their own questions"
+        );
+        let long = "We paddled on. ".repeat(30);
+        assert_eq!(bodies(&[question, ("Bo", &long)]).len(), 2);
+        let two = bodies(&[("Ann", "I sold my old boat to Tom. Where did you buy yours?"), ("Bo", "At the market.")]);
+        assert_eq!(two.len(), 2, "a turn that also states something is a separate memory: {two:?}");
+        assert_eq!(two[1], "# Bo: At the market.\n\n> Ann: Where did you buy yours?\n", "a short answer quotes it too");
+    }
+
+    #[test]
+    fn in_a_chat_with_an_assistant_questions_without_an_answer_are_left_out() {
+        let chat = |turns: &[(Role, &str)]| {
+            let messages: Vec<Message> =
+                turns.iter().map(|(role, text)| Message { role: *role, ..message(None, text) }).collect();
+            let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+            extracted.drafts.into_iter().map(|draft| draft.body).collect::<Vec<String>>()
+        };
+        let asked = (Role::User, "Could you find a fitter for the boiler?");
+        assert!(chat(&[asked, (Role::Assistant, "Of course. Which days suit you?")]).is_empty());
+        let answered = chat(&[asked, (Role::Assistant, "Hallam Heating has time on Thursday at nine.")]);
+        assert_eq!(answered.len(), 1, "{answered:?}");
+        let stated = chat(&[(Role::User, "My gym is Flex, do you know it?"), (Role::Assistant, "Thanks!")]);
+        assert_eq!(stated.len(), 1, "{stated:?}");
+    }
+
+    #[test]
+    fn earlier_messages_of_a_session_are_answered_and_make_no_memories() {
+        let asked = [message(Some("Ann"), "I sold my old boat to Tom. Where did you buy yours?")];
+        let extracted =
+            extract(&asked, &[message(Some("Bo"), "In Porto.")], &Steps::unlimited()).expect("not interrupted");
+        let [draft] = extracted.drafts.as_slice() else { panic!("one memory: {extracted:?}") };
+        assert_eq!(draft.body, "# Bo: In Porto.\n\n> Ann: Where did you buy yours?\n");
+        assert_eq!((draft.messages.as_slice(), draft.before.as_slice()), (&[0][..], &[0][..]));
+    }
+
+    #[test]
+    fn a_message_becomes_at_most_200_memories() {
+        let long = "We met Ann at the pier. ".repeat(20_000);
+        assert_eq!(bodies(&[("Bo", &long)]).len(), MESSAGE_MEMORIES_MAX);
+        assert_eq!(bodies(&[("Bo", &long), ("Ann", "I sold my boat.")]).len(), MESSAGE_MEMORIES_MAX + 1);
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_interrupts_a_long_text() {
+        let text = "Mr. ".repeat(1 << 18);
+        let steps = Steps::until(std::time::Instant::now());
+        assert_eq!(extract(&[], &[message(None, &text)], &steps), Err(Interrupted::TimedOut));
+        assert!(steps.taken() < 1 << 24, "{}", steps.taken());
+    }
+}

@@ -1,0 +1,46 @@
+//! The built-in extraction of a conversation, as the queue stores it.
+
+use cuebase_language::conversation::Message;
+use cuebase_language::extract::{self, ExtractedDrafts};
+use cuebase_language::text::steps::{Interrupted, Steps};
+use jiff::Timestamp;
+
+use super::session::{SessionTail, said_at};
+use crate::memory::conversation::Conversation;
+
+/// Extracts the memories of a conversation without a model.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the steps are interrupted.
+pub fn extract(
+    conversation: &Conversation,
+    accepted_at: Timestamp,
+    steps: &Steps<'_>,
+) -> Result<ExtractedDrafts, Interrupted> {
+    extract_after(&SessionTail::default(), conversation, accepted_at, steps)
+}
+
+/// Extracts the memories of a conversation without a model. `tail` has the messages of its session before it.
+///
+/// # Errors
+///
+/// [`Interrupted`] if the steps are interrupted.
+pub fn extract_after(
+    tail: &SessionTail,
+    conversation: &Conversation,
+    accepted_at: Timestamp,
+    steps: &Steps<'_>,
+) -> Result<ExtractedDrafts, Interrupted> {
+    let zone = conversation.zone();
+    let mut messages = Vec::with_capacity(conversation.messages.len());
+    for message in &conversation.messages {
+        let said = said_at(message, conversation, accepted_at, &zone);
+        messages.push(Message { role: message.role, name: message.name.as_deref(), text: &message.text, said });
+    }
+    let before = match messages.first() {
+        Some(first) => tail.messages_until(first.said.moment.at),
+        None => Vec::new(),
+    };
+    extract::extract(&before, &messages, steps)
+}
