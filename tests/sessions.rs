@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh};
+use crate::support::{Server, fresh, git, stdout};
 
 const ASKED: &str = "How many guests do you expect at the wedding?";
 
@@ -51,6 +51,24 @@ fn a_short_reply_has_the_question_of_the_write_before_it() {
     assert_eq!(memory["relations"][0]["path"], asked["made"][0], "{memory}");
     let found = server.retrieve("default", "q=How+many+guests+come+to+the+wedding%3F");
     assert_eq!(found.hits()[0]["path"], replied["made"][0], "{found:?}");
+}
+
+#[test]
+fn extracting_a_session_again_changes_nothing() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    ask(&server, "s1");
+    let replied = reply(&server, "s1");
+    let head = git(&server.repository("default"), &["rev-parse", "HEAD:"]);
+    stdout(&data, &["reextract"]);
+    server.settle("default");
+    let memory = made(&server, &replied);
+    assert_eq!(memory["content"], format!("# User: About 150.\n\n> Assistant: {ASKED}\n"), "{memory}");
+    let log = git(&server.repository("default"), &["log", "--format=%s"]);
+    assert!(!log.contains("Extract again: remember 1") && !log.contains("Extract again: remember 2"), "{log}");
+    let changed =
+        git(&server.repository("default"), &["diff", "--name-only", head.trim(), "HEAD:", "--", "facts", "incidents"]);
+    assert_eq!(changed, "", "{log}");
 }
 
 #[test]

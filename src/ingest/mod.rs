@@ -1,6 +1,7 @@
 //! The content of writes: extraction of memories from conversations, and the plans of all writes.
 //!
-//! [`extract`] extracts drafts from a conversation's text, and [`model_extract`] does so with a chat model.
+//! [`extraction`] extracts drafts from a conversation's text, and [`model_extract`] does so with a chat model. [`session`]
+//! reads the messages before it.
 //! [`remember`], [`skills`], [`vocabulary`] and [`direct`] make plans of files from drafts and requests. [`repetition`]
 //! finds out what was said before. [`reextract`]
 //! plans the replacement of a kept conversation's memories. [`dropped`] names the messages that became no memory, and

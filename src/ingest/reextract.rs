@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use cuebase_language::extract::draft::Draft;
 use cuebase_storage::git::CommitInfo;
-use cuebase_storage::memory_file::MemoryFile;
+use cuebase_storage::memory_file::{MemoryFile, SourceMessage};
 use jiff::Timestamp;
 
+use super::session::{PreviousWrite, link_to_previous};
 use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
 use crate::memory::files::Origin;
@@ -31,6 +32,8 @@ pub struct Replacement<'a> {
     pub drafts: &'a [Draft],
     /// The paths that the write and its earlier re-extractions changed.
     pub paths: &'a [String],
+    /// The write before it in its session.
+    pub previous: Option<&'a PreviousWrite>,
     /// The model and the version of the prompt; none for the built-in extractor.
     pub extractor: Option<&'a str>,
     /// The time of ingestion.
@@ -53,6 +56,8 @@ type Former = BTreeMap<String, MemoryFile>;
 impl Replacement<'_> {
     /// Plans the files that differ from the present ones.
     pub fn plan(&self, context: &mut PlanContext<'_>) -> Result<Plan> {
+        let follows = link_to_previous(context, self.previous)?;
+        let origin = Origin { follows: follows.as_ref(), ..self.origin };
         let mut former = Former::new();
         let mut settled = BTreeSet::new();
         for path in self.paths {
@@ -68,7 +73,7 @@ impl Replacement<'_> {
         let paths = assign_paths(context, &drafts, &former)?;
         let mut files = Vec::new();
         for (path, draft) in paths.iter().zip(&drafts) {
-            let mut file = self.origin.file_of(draft, &paths, self.now);
+            let mut file = origin.file_of(draft, &paths, self.now);
             if let Some(former) = former.remove(path) {
                 file.front.created_at = former.front.created_at;
                 if is_unchanged(context, path, &file, &former)? {
@@ -94,13 +99,23 @@ impl Replacement<'_> {
         plan
     }
 
+    /// Whether all sources of a memory are messages of the write, or messages before it that the memory quotes.
+    fn has_only_its_sources(&self, file: &MemoryFile, write: &str) -> bool {
+        let Some(first) = file.front.sources.first() else { return false };
+        let is_its =
+            |source: &SourceMessage| source.write.as_deref() == Some(write) || self.origin.before.contains(source);
+        first.write.as_deref() == Some(write) && file.front.sources.iter().all(is_its)
+    }
+
     fn path_state(&self, context: &mut PlanContext<'_>, path: &str) -> Result<PathState> {
         let write = self.origin.write.to_string();
         let is_last_change = context.last_change(path)?.is_some_and(|commit| is_commit_of(&commit, &write));
         let present = context.memory(path)?;
         if is_last_change {
             match present {
-                Some(file) if is_only_source(&file, &write) => return Ok(PathState::Unchanged(Box::new(file))),
+                Some(file) if self.has_only_its_sources(&file, &write) => {
+                    return Ok(PathState::Unchanged(Box::new(file)));
+                }
                 None if !context.contains(path)? => return Ok(PathState::Removed),
                 _ => {}
             }
@@ -122,12 +137,6 @@ fn is_commit_of(commit: &CommitInfo, write: &str) -> bool {
     }
 }
 
-/// Whether a write is the only source of a memory.
-fn is_only_source(file: &MemoryFile, write: &str) -> bool {
-    let sources = &file.front.sources;
-    !sources.is_empty() && sources.iter().all(|source| source.write.as_deref() == Some(write))
-}
-
 /// Returns the messages of a write that are sources of a memory.
 fn messages_of(file: &MemoryFile, write: &str) -> BTreeSet<u64> {
     let mut messages = BTreeSet::new();
@@ -143,8 +152,12 @@ fn draft_messages(draft: &Draft) -> BTreeSet<u64> {
     draft.messages.iter().map(|message| *message as u64).collect()
 }
 
+/// Returns the messages of a former memory in its own write, which is that of its first source. The messages of other
+/// writes are those that it quotes.
 fn file_messages(file: &MemoryFile) -> BTreeSet<u64> {
-    file.front.sources.iter().map(|source| source.message).collect()
+    let sources = &file.front.sources;
+    let own = sources.first().and_then(|source| source.write.as_ref());
+    sources.iter().filter(|source| source.write.as_ref() == own).map(|source| source.message).collect()
 }
 
 /// Whether a new file equals the present one at a path, except for the time of the last update.
@@ -310,7 +323,7 @@ mod tests {
         assert_eq!(drafts.len(), 3);
         // The first draft is made from a settled message and from the second one.
         drafts[0].messages = vec![0, 1];
-        let origin = Origin { write: MessageId::default(), conversation: &conversation, before: &[] };
+        let origin = Origin { write: MessageId::default(), conversation: &conversation, before: &[], follows: None };
         let mut former = Former::new();
         for (number, draft) in drafts.iter().enumerate() {
             former.insert(format!("facts/{number}.md"), origin.file_of(draft, &[], Timestamp::UNIX_EPOCH));

@@ -4,29 +4,34 @@
 //! answers, is read from here. Where conversations are not kept, a write stands for itself.
 
 use cuebase_language::conversation::{self, SaidAt};
+use cuebase_language::extract::drafts::first_words;
 use cuebase_language::memory::{Moment, OccurredPrecision, OccurredSource};
-use cuebase_storage::memory_file::SourceMessage;
-use cuebase_storage::records::{Message, QueueEntry, QueuedWork, Store};
+use cuebase_storage::memory_file::{MemoryFile, Relation, RelationKind, SourceMessage};
+use cuebase_storage::records::{Message, QueuedWork, Store};
 use cuebase_storage::{MessageId, NamespaceId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result};
 use crate::memory::conversation::Conversation;
+use crate::namespace::plan::PlanContext;
 
 /// Messages before a write that are read.
 const MESSAGES_MAX: usize = 12;
 /// Bytes of these messages.
 const BYTES_MAX: usize = 8 << 10;
-/// Conversations before a write in which its session is searched for: the reading of their list views takes a
-/// millisecond.
+/// Conversations before a write in which its session is searched for. Only their list views are read.
 const SOURCES_SCANNED: usize = 512;
+/// Paths of the write before that are read to find its last memory.
+const PATHS_MAX: usize = 64;
 
 /// The last messages of a session before a write, in the order of their times.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTail {
     messages: Vec<EarlierMessage>,
-    /// The write of the latest of them.
+    /// Bytes of their texts.
+    bytes: usize,
+    /// The latest write of the session.
     last_write: Option<MessageId>,
 }
 
@@ -35,21 +40,31 @@ pub struct SessionTail {
 struct EarlierMessage {
     message: Message,
     said: SaidAt,
-    session: String,
-    write: MessageId,
-    /// The place of the message in its write.
-    index: u64,
+    /// The message as the source of a memory.
+    source: SourceMessage,
+}
+
+/// Whether a tail has room for an earlier message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Left,
+    Full,
 }
 
 impl SessionTail {
     /// Reads the messages before a write of a conversation. There are none without a session.
     pub fn read(store: &Store, namespace: NamespaceId, write: MessageId, conversation: &Conversation) -> Result<Self> {
         let Some(session) = &conversation.session_id else { return Ok(Self::default()) };
-        let entries = store.session_sources(namespace, session, write, SOURCES_SCANNED, MESSAGES_MAX)?;
-        let mut tail = Self { messages: Vec::new(), last_write: entries.first().map(|entry| entry.id) };
-        let mut bytes = 0;
-        for entry in entries {
-            if !tail.add(entry, session, &mut bytes)? {
+        let mut tail = Self::default();
+        for record in store.sources(namespace, Some(write), SOURCES_SCANNED)? {
+            if record.session_id.as_ref() != Some(session) {
+                continue;
+            }
+            tail.last_write.get_or_insert(record.id);
+            let Some(entry) = store.source(namespace, record.id)? else { continue };
+            let QueuedWork::Conversation { request } = entry.work else { continue };
+            let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
+            if tail.add(record.id, &request, accepted_at) == Room::Full {
                 break;
             }
         }
@@ -58,26 +73,25 @@ impl SessionTail {
         Ok(tail)
     }
 
-    /// Adds the messages of a write, the last ones first. Returns false if the tail is complete.
-    fn add(&mut self, entry: QueueEntry, session: &str, bytes: &mut usize) -> Result<bool> {
-        let QueuedWork::Conversation { request } = entry.work else { return Ok(true) };
-        let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
-        let zone = request.zone();
-        for (index, message) in request.messages.iter().enumerate().rev() {
-            *bytes += message.text.len();
-            if self.messages.len() == MESSAGES_MAX || *bytes > BYTES_MAX {
-                return Ok(false);
+    /// Adds the messages of an earlier write, the last ones first.
+    fn add(&mut self, write: MessageId, conversation: &Conversation, accepted_at: Timestamp) -> Room {
+        let zone = conversation.zone();
+        for (index, message) in conversation.messages.iter().enumerate().rev() {
+            let bytes = self.bytes + message.text.len();
+            if self.messages.len() == MESSAGES_MAX || bytes > BYTES_MAX {
+                return Room::Full;
             }
-            let said = said_at(message, &request, accepted_at, &zone);
-            self.messages.push(EarlierMessage {
-                message: message.clone(),
-                said,
-                session: session.to_owned(),
-                write: entry.id,
-                index: index as u64,
-            });
+            self.bytes = bytes;
+            let said = said_at(message, conversation, accepted_at, &zone);
+            let source = SourceMessage {
+                session_id: conversation.session_id.clone(),
+                message: index as u64,
+                write: Some(write.to_string()),
+                said_at: None,
+            };
+            self.messages.push(EarlierMessage { message: message.clone(), said, source });
         }
-        Ok(true)
+        Room::Left
     }
 
     /// Returns the messages that were said before a time, as extraction reads them.
@@ -94,16 +108,7 @@ impl SessionTail {
 
     /// Returns the messages as sources of memories, in the same order.
     pub fn sources(&self) -> Vec<SourceMessage> {
-        let mut sources = Vec::with_capacity(self.messages.len());
-        for earlier in &self.messages {
-            sources.push(SourceMessage {
-                session_id: Some(earlier.session.clone()),
-                message: earlier.index,
-                write: Some(earlier.write.to_string()),
-                said_at: None,
-            });
-        }
-        sources
+        self.messages.iter().map(|earlier| earlier.source.clone()).collect()
     }
 
     /// Returns the latest write of the session before this one.
@@ -125,4 +130,80 @@ pub(super) fn said_at(
         (None, None) => (Moment { at: accepted_at, precision: OccurredPrecision::Instant }, OccurredSource::Written),
     };
     SaidAt::new(moment, source, zone)
+}
+
+/// The write before another one in its session.
+pub struct PreviousWrite {
+    /// The id of the write.
+    pub write: MessageId,
+    /// The paths that it changed.
+    pub paths: Vec<String>,
+}
+
+/// Returns the link to the last memory of the write before. `None` if that write changed more than [`PATHS_MAX`] paths.
+pub(super) fn link_to_previous(
+    context: &mut PlanContext<'_>,
+    previous: Option<&PreviousWrite>,
+) -> Result<Option<Relation>> {
+    let Some(PreviousWrite { write, paths }) = previous else { return Ok(None) };
+    if paths.len() > PATHS_MAX {
+        return Ok(None);
+    }
+    let write = write.to_string();
+    let mut last: Option<(u64, Relation)> = None;
+    for path in paths {
+        let Some(file) = context.memory(path)? else { continue };
+        let Some(message) = last_message(&file, &write) else { continue };
+        if last.as_ref().is_none_or(|(other, _)| message >= *other) {
+            let snippet = first_words(&file.body);
+            last = Some((message, Relation { path: path.clone(), kind: RelationKind::Follows, snippet }));
+        }
+    }
+    Ok(last.map(|(_, relation)| relation))
+}
+
+/// Returns the last message of a write that a memory was made from.
+fn last_message(file: &MemoryFile, write: &str) -> Option<u64> {
+    let mut last = None;
+    for source in &file.front.sources {
+        if source.write.as_deref() == Some(write) {
+            last = last.max(Some(source.message));
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuebase_storage::records::Role;
+
+    fn conversation(texts: &[String]) -> Conversation {
+        let mut messages = Vec::new();
+        for text in texts {
+            let text = text.clone();
+            messages.push(Message { role: Role::User, name: None, text, references: Vec::new(), occurred_at: None });
+        }
+        Conversation { messages, session_id: Some("s1".to_owned()), ..Conversation::default() }
+    }
+
+    fn added(texts: &[String]) -> (Vec<u64>, Room) {
+        let mut tail = SessionTail::default();
+        let room = tail.add(MessageId::default(), &conversation(texts), Timestamp::UNIX_EPOCH);
+        (tail.sources().iter().map(|source| source.message).collect(), room)
+    }
+
+    #[test]
+    fn a_tail_has_the_last_12_messages() {
+        let texts: Vec<String> = (0..20).map(|number| format!("Message {number}.")).collect();
+        let (messages, room) = added(&texts);
+        assert_eq!((messages.first(), messages.len(), room), (Some(&19), MESSAGES_MAX, Room::Full));
+        assert_eq!(added(&texts[..3]), (vec![2, 1, 0], Room::Left));
+    }
+
+    #[test]
+    fn a_tail_has_at_most_8_kib_of_text() {
+        let texts = ["a".repeat(BYTES_MAX), "b".repeat(BYTES_MAX - 1), "c".to_owned()];
+        assert_eq!(added(&texts), (vec![2, 1], Room::Full));
+    }
 }

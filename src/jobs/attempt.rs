@@ -15,7 +15,7 @@ use super::outage;
 use crate::error::{Error, Result};
 use crate::ingest::extraction;
 use crate::ingest::model_extract::{Extraction, ModelExtractor, SimilarMemory};
-use crate::ingest::session::SessionTail;
+use crate::ingest::session::{PreviousWrite, SessionTail};
 use crate::memory::conversation::Conversation;
 use crate::model::hosted::Chat;
 use crate::namespace::open::Namespace;
@@ -35,6 +35,13 @@ impl Attempt<'_> {
     /// Reads the messages of the same session before a write. `write` is the write that is extracted.
     pub(super) fn session_tail(&self, write: MessageId, conversation: &Conversation) -> Result<SessionTail> {
         SessionTail::read(&self.ingestion.store, self.entry.namespace_id, write, conversation)
+    }
+
+    /// Returns the write before in the session, if it is kept.
+    pub(super) fn previous_write(&self, tail: &SessionTail) -> Result<Option<PreviousWrite>> {
+        let Some(write) = tail.last_write() else { return Ok(None) };
+        let paths = self.ingestion.store.source_paths(self.entry.namespace_id, write)?;
+        Ok(paths.map(|paths| PreviousWrite { write, paths }))
     }
 
     /// Extracts memories with the built-in extractor.

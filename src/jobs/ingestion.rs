@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_language::text::steps::Steps;
+use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::{DeadLetter, DocumentDraft, QueueEntry, QueuedWork};
-use cuebase_storage::{Error as StorageError, MessageId};
 use jiff::Timestamp;
 
 use super::attempt::{Attempt, cue_texts};
@@ -302,8 +302,7 @@ impl Attempt<'_> {
 
     fn ingest_conversation(&self, conversation: &Conversation) -> Result<()> {
         let Self { namespace, entry, now, .. } = *self;
-        let tail = self.session_tail(entry.id, conversation)?;
-        let origin = Origin { write: entry.id, conversation, before: &tail.sources() };
+        let origin = Origin { write: entry.id, conversation, before: &[], follows: None };
         let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
         // A conversation whose commit is in git needs only its index entry, so the model is not called again.
         if let Some(chat) = self.ingestion.models.chat()
@@ -315,18 +314,13 @@ impl Attempt<'_> {
             self.check_deadline()?;
             return namespace.ingest(entry, now, |context| plan_extraction(context, origin, &extraction, now));
         }
-        let previous = self.paths_of_write(tail.last_write())?;
+        let tail = self.session_tail(entry.id, conversation)?;
+        let origin = Origin { before: &tail.sources(), ..origin };
+        let previous = self.previous_write(&tail)?;
         let extracted = self.extract(&tail, conversation, accepted_at)?;
         self.embed(&cue_texts(extracted.drafts.iter()));
         self.check_deadline()?;
-        namespace
-            .ingest(entry, now, |context| remember::remember(context, origin, previous.as_deref(), &extracted, now))
-    }
-
-    /// Returns the paths that a write changed, if it is kept.
-    fn paths_of_write(&self, write: Option<MessageId>) -> Result<Option<Vec<String>>> {
-        let Some(write) = write else { return Ok(None) };
-        Ok(self.ingestion.store.source_paths(self.entry.namespace_id, write)?)
+        namespace.ingest(entry, now, |context| remember::remember(context, origin, previous.as_ref(), &extracted, now))
     }
 
     /// Finds existing memories that are similar to a text. Returns none if the search fails.

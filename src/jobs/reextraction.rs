@@ -39,11 +39,13 @@ pub(super) fn reextract(attempt: &Attempt<'_>, source: MessageId) -> Result<()> 
     }
     let kept = KeptSource::of(&kept)?;
     let tail = attempt.session_tail(source, &kept.conversation)?;
+    let previous = attempt.previous_write(&tail)?;
     let extracted = extract_drafts(attempt, &tail, &kept)?;
     attempt.embed(&cue_texts(extracted.drafts.iter()));
     attempt.check_deadline()?;
     let replacement = Replacement {
-        origin: Origin { write: source, conversation: &kept.conversation, before: &tail.sources() },
+        origin: Origin { write: source, conversation: &kept.conversation, before: &tail.sources(), follows: None },
+        previous: previous.as_ref(),
         drafts: &extracted.drafts,
         paths: &paths,
         extractor: extracted.by.as_deref(),

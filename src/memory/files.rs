@@ -57,6 +57,8 @@ pub struct Origin<'a> {
     pub conversation: &'a Conversation,
     /// The messages of the session before it, as sources.
     pub before: &'a [SourceMessage],
+    /// The link of the first memory to the last one of the write before.
+    pub follows: Option<&'a Relation>,
 }
 
 impl Origin<'_> {
@@ -65,6 +67,10 @@ impl Origin<'_> {
         let mut file = of_draft(draft, paths, self.conversation, now);
         for source in &mut file.front.sources {
             source.write = Some(self.write.to_string());
+        }
+        // All drafts but the first follow another one.
+        if !draft.links.iter().any(|link| link.kind == RelationKind::Follows) {
+            file.front.relations.extend(self.follows.cloned());
         }
         for message in &draft.before {
             file.front.sources.extend(self.before.get(*message).cloned());

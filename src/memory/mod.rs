@@ -1,8 +1,8 @@
-//! Memories before they are stored: conversations, drafts, skills, terms, and the files made from them.
+//! Memories before they are stored: conversations, skills, terms, and the files made from them.
 //!
 //! [`request`] decodes and checks the JSON of a request; [`fields`] declares the fields with their types, and
 //! [`values`] describes those that several bodies have. [`json_errors`] describes what is wrong with a text that is not
-//! JSON. [`conversation`], [`draft`], [`skill`] and [`terms`] define the values. [`files`] makes memory files of drafts,
+//! JSON. [`conversation`], [`skill`] and [`terms`] define the values. [`files`] makes memory files of drafts,
 //! and index entries of memory files. [`file_names`] chooses the paths of new memories. Storing and indexing are in
 //! `namespace`.
 

@@ -63,7 +63,8 @@ impl Drafts {
     }
 }
 
-fn first_words(body: &str) -> String {
+/// Returns the first words of a memory's body, as the snippet of a link to it.
+pub fn first_words(body: &str) -> String {
     let words: Vec<&str> = body.trim_start_matches(['#', ' ']).split_whitespace().take(SNIPPET_WORDS).collect();
     words.join(" ")
 }

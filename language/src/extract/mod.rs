@@ -11,7 +11,7 @@
 
 pub mod cues;
 pub mod draft;
-mod drafts;
+pub mod drafts;
 pub mod entities;
 pub mod procedure;
 pub mod statements;
@@ -225,20 +225,22 @@ mod tests {
         assert_eq!(two[1], "# Bo: At the market.\n\n> Ann: Where did you buy yours?\n", "a short answer quotes it too");
     }
 
+    /// Returns the number of memories of a chat without names.
+    fn memories_of_chat(turns: &[(Role, &str)]) -> usize {
+        let messages: Vec<Message> =
+            turns.iter().map(|(role, text)| Message { role: *role, ..message(None, text) }).collect();
+        extract(&[], &messages, &Steps::unlimited()).expect("not interrupted").drafts.len()
+    }
+
     #[test]
     fn in_a_chat_with_an_assistant_questions_without_an_answer_are_left_out() {
-        let chat = |turns: &[(Role, &str)]| {
-            let messages: Vec<Message> =
-                turns.iter().map(|(role, text)| Message { role: *role, ..message(None, text) }).collect();
-            let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
-            extracted.drafts.into_iter().map(|draft| draft.body).collect::<Vec<String>>()
-        };
         let asked = (Role::User, "Could you find a fitter for the boiler?");
-        assert!(chat(&[asked, (Role::Assistant, "Of course. Which days suit you?")]).is_empty());
-        let answered = chat(&[asked, (Role::Assistant, "Hallam Heating has time on Thursday at nine.")]);
-        assert_eq!(answered.len(), 1, "{answered:?}");
-        let stated = chat(&[(Role::User, "My gym is Flex, do you know it?"), (Role::Assistant, "Thanks!")]);
-        assert_eq!(stated.len(), 1, "{stated:?}");
+        assert_eq!(memories_of_chat(&[asked, (Role::Assistant, "Of course. Which days suit you?")]), 0);
+        assert_eq!(memories_of_chat(&[asked, (Role::Assistant, "Hallam Heating has time on Thursday at nine.")]), 1);
+        assert_eq!(
+            memories_of_chat(&[(Role::User, "My gym is Flex, do you know it?"), (Role::Assistant, "Thanks!")]),
+            1
+        );
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn claims_without_memories(claims: Vec<Entry>, hits: &mut [FoundMemory]) -> Vec<
             others.push(claim);
         }
     }
-    hits.sort_by_key(|hit| !asked.contains(&(hit.memory.path.clone(), hit.namespace_text())));
+    hits.sort_by_cached_key(|hit| !asked.contains(&(hit.memory.path.clone(), hit.namespace_text())));
     others
 }
 

@@ -86,8 +86,8 @@ impl Passages<'_> {
         day_of(memory.occurred?, zone)
     }
 
-    /// Returns the dates besides the day of the event: the last day of its period, until when the memory held, and, of a
-    /// memory without a day, when it was written.
+    /// Returns the dates behind the content: the last day of a period, and the day on which the memory ended. A memory
+    /// without a day of its own has the day on which it was written.
     fn dates(&self, hit: &FoundMemory, day: Option<Date>, details: &Details) -> String {
         let mut dates = String::new();
         if let Some(end) = details.occurred_until

@@ -105,29 +105,6 @@ impl Store {
         self.decode_records(entries)
     }
 
-    /// Returns the latest sources of a session that are older than a write, newest first. Only the list views of the last
-    /// `scanned` sources of the namespace are read, and `limit` conversations at most.
-    pub fn session_sources(
-        &self,
-        namespace: NamespaceId,
-        session: &str,
-        before: MessageId,
-        scanned: usize,
-        limit: usize,
-    ) -> Result<Vec<QueueEntry>> {
-        let mut entries = Vec::new();
-        for record in self.sources(namespace, Some(before), scanned)? {
-            if record.session_id.as_deref() != Some(session) {
-                continue;
-            }
-            entries.extend(self.source(namespace, record.id)?);
-            if entries.len() == limit {
-                break;
-            }
-        }
-        Ok(entries)
-    }
-
     /// Returns up to `limit` sources of a namespace that are newer than `after`, oldest first. Records that cannot be
     /// decoded are set aside.
     pub fn sources_after(
