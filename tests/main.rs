@@ -129,10 +129,14 @@ mod skills;
 mod sources;
 /// Rows of the specification's tables that need the binary.
 mod specification;
+/// Standing facts in contexts.
+mod standing;
 /// Single statements and small talk.
 mod statements;
 /// Rules about the repository itself.
 mod tidy;
+/// Queries that name only a time.
+mod time_only;
 /// Export and import of namespaces.
 mod transfer;
 /// Memories that no longer hold: what replaces them, and what held at an earlier time.

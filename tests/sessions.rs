@@ -66,9 +66,9 @@ fn extracting_a_session_again_changes_nothing() {
     assert_eq!(memory["content"], format!("# User: About 150.\n\n> Assistant: {ASKED}\n"), "{memory}");
     let log = git(&server.repository("default"), &["log", "--format=%s"]);
     assert!(!log.contains("Extract again: remember 1") && !log.contains("Extract again: remember 2"), "{log}");
-    let changed =
-        git(&server.repository("default"), &["diff", "--name-only", head.trim(), "HEAD:", "--", "facts", "incidents"]);
-    assert_eq!(changed, "", "{log}");
+    // Only the marker that `settle` writes is added.
+    let changed = git(&server.repository("default"), &["diff", "--name-only", "--diff-filter=a", head.trim(), "HEAD:"]);
+    assert!(!changed.contains("facts/") && !changed.contains("incidents/"), "{changed}\n{log}");
 }
 
 #[test]
@@ -97,4 +97,35 @@ fn in_a_chat_with_an_assistant_only_questions_that_state_something_are_kept_with
     ]);
     let memory = made(&server, &exchange(&server, "s2", "2026-03-02T10:00:00Z", &stating));
     assert!(memory["content"].as_str().expect("content").contains("Flex"), "{memory}");
+}
+
+#[test]
+fn a_correction_quotes_what_it_corrects_and_a_context_shows_both_once() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let said = |text: &str| json!([{"role": "user", "content": text}]);
+    exchange(&server, "s1", "2026-03-02T09:00:00Z", &said("The regatta in Porto starts on 12 June."));
+    exchange(&server, "s1", "2026-03-02T09:01:00Z", &said("Bo sold his kayak to Ines."));
+    let write = exchange(&server, "s1", "2026-03-02T09:02:00Z", &said("no wait, I misread it. The 13th"));
+    let quote = "User: The regatta in Porto starts on 12 June (12 June 2026).";
+    let memory = made(&server, &write);
+    assert!(memory["content"].as_str().expect("content").ends_with(&format!("\n> {quote}\n")), "{memory}");
+    let context = server.get("/v1/context?marks=off&q=When+does+the+regatta+in+Porto+start%3F").body;
+    let text = context["text"].as_str().expect("a text");
+    assert!(text.contains(&format!("The 13th ({quote})")), "{text}");
+    assert_eq!(text.matches("The regatta in Porto").count(), 1, "{text}");
+}
+
+#[test]
+fn i_stands_for_the_only_person_who_speaks() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let said = |text: &str| json!([{"role": "user", "name": "Mara", "content": text}, {"role": "assistant", "content": "OK."}]);
+    exchange(&server, "s1", "2026-03-02T09:00:00Z", &said("I live in Bergen."));
+    exchange(&server, "s2", "2026-03-03T09:00:00Z", &said("My gym is Flex."));
+    let line = |query: &str| server.get(&format!("/v1/context?marks=off&q={query}")).body["text"].clone();
+    for query in ["Where+do+I+live%3F", "Where+does+Mara+live%3F"] {
+        assert_eq!(line(query), "- 2 Mar 2026 Mara: I live in Bergen.", "{query}");
+    }
+    assert_eq!(line("What+is+my+gym%3F"), "- 3 Mar 2026 Mara: My gym is Flex.");
 }

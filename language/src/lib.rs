@@ -9,5 +9,6 @@ pub mod dates;
 pub mod extract;
 pub mod memory;
 pub mod relevance;
+pub mod standing;
 pub mod text;
 pub mod tokenize;

@@ -243,6 +243,11 @@ impl NameHash {
     }
 }
 
+/// Returns the speaker of what an assistant without a name says in a chat.
+pub(crate) fn chat_assistant() -> NameHash {
+    NameHash::of("assistant")
+}
+
 impl From<TermHash> for PostingKey {
     fn from(term: TermHash) -> Self {
         Self(term.0)

@@ -1,9 +1,12 @@
 //! Profiles: what the memories claim about a subject, and which subjects there are claims about.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use cuebase_language::claims::question::USER;
 use cuebase_language::claims::{AskedClaims, AskedPeriod};
+use cuebase_language::tokenize::fold;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Currency};
@@ -18,6 +21,12 @@ use crate::memory::{Memory, Millis};
 /// Claims that are read at most, of all that a question is about: those that hold, then the latest. Reading one takes
 /// some 10 microseconds.
 const READ_MAX: usize = 2_000;
+
+/// Returns what follows the name of the user in a subject: nothing, or the thing or person that is theirs ("'s sister").
+fn owned_by_user(subject: &str) -> Option<&str> {
+    let rest = subject.strip_prefix(USER)?;
+    if rest.is_empty() || rest.starts_with("'s ") { Some(rest) } else { None }
+}
 
 /// A claim about a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -113,6 +122,25 @@ impl Snapshot {
             }
         }
         self.read_claims(found, time)
+    }
+
+    /// Returns the claims that a query asks for in this namespace. If a single person with a name speaks in it, "I" stands
+    /// for that person as well.
+    pub fn asked_of_user<'a>(&self, asked: &'a AskedClaims) -> Result<Cow<'a, AskedClaims>> {
+        let is_asked = asked.subjects.iter().any(|subject| owned_by_user(subject).is_some());
+        let Some(user) = self.table.habits().only_user() else { return Ok(Cow::Borrowed(asked)) };
+        let Some(document) = self.table.document(user.memory) else { return Ok(Cow::Borrowed(asked)) };
+        let speaker = if is_asked { self.memory(document)?.speaker } else { None };
+        let Some(name) = speaker.map(|speaker| fold(&speaker)) else { return Ok(Cow::Borrowed(asked)) };
+        let mut asked = asked.clone();
+        for subject in asked.subjects.clone() {
+            if let Some(rest) = owned_by_user(&subject) {
+                asked.subjects.push(format!("{name}{rest}"));
+            }
+        }
+        asked.subjects.sort();
+        asked.subjects.dedup();
+        Ok(Cow::Owned(asked))
     }
 
     /// Returns the claims that a query asks for: those of any of its subjects about any of its attributes that held at

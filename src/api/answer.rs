@@ -1,5 +1,6 @@
 //! `POST /v1/answer`: an answer to a question from the memories, with citations.
 
+use cuebase_language::relevance::Admission;
 use schemars::JsonSchema;
 
 use super::reply::Reply;
@@ -33,6 +34,13 @@ pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {
     let mut retrieve = body.request(&filter)?;
     retrieve.budget = request.reply_budget.clone();
     let reads = &request.app.reads;
+    // An answer is worse than none if nothing is sure enough, and one that no longer holds is wrong.
+    if !body.names_admission() {
+        retrieve.admission = Admission::Balanced;
+    }
+    if !body.names_currency() {
+        retrieve.currency = reads.currency_of_answer(&retrieve);
+    }
     let findings = reads.find_in_all(request.account(), &namespaces, &retrieve)?;
     // A chat model may take long to answer, and other retrievals need not wait for it.
     request.retrieval_slot.release();

@@ -10,10 +10,10 @@ use super::request::AuthenticatedRequest;
 use super::retrieve::{self, admission};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::service::context::{ContextRequest, Marks};
+use crate::service::context::{ContextRequest, Marks, StandingFacts};
 
 /// Names of the query parameters that a context has in addition to a retrieval.
-const OWN_PARAMETERS: [&str; 3] = ["marks", "max_tokens", PRECISION];
+const OWN_PARAMETERS: [&str; 4] = ["marks", "max_tokens", PRECISION, "standing"];
 /// Another name of `admit`.
 const PRECISION: &str = "precision";
 /// Names of the query parameters.
@@ -62,7 +62,16 @@ pub fn request(query: &QueryString) -> Result<ContextRequest> {
             return Err(Error::invalid(ErrorCode::InvalidParameter, message));
         }
     };
-    Ok(ContextRequest { retrieval, max_tokens, marks })
+    let standing = match query.get("standing") {
+        None | Some("auto") => StandingFacts::Auto,
+        Some("off") => StandingFacts::Off,
+        Some("all") => StandingFacts::All,
+        Some(other) => {
+            let message = format!("standing: {other:?} is none of auto, off and all");
+            return Err(Error::invalid(ErrorCode::InvalidParameter, message));
+        }
+    };
+    Ok(ContextRequest { retrieval, max_tokens, marks, standing })
 }
 
 #[cfg(test)]
@@ -94,6 +103,7 @@ mod tests {
         for (query, expected) in [
             ("q=x&precision=high", "invalid_admit"),
             ("q=x&marks=yes", "invalid_parameter"),
+            ("q=x&standing=some", "invalid_parameter"),
             ("q=x&max_tokens=0", "invalid_limit"),
             ("q=x&max_tokens=32001", "invalid_limit"),
             ("q=x&max_tokens=some", "invalid_limit"),

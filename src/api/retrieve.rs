@@ -147,6 +147,16 @@ impl RetrieveQuery {
         }
     }
 
+    /// Whether the request says which hits are admitted.
+    pub(super) fn names_admission(&self) -> bool {
+        self.admit.last().is_some()
+    }
+
+    /// Whether the request says what becomes of memories that no longer hold.
+    pub(super) fn names_currency(&self) -> bool {
+        self.current.last_sent().is_some()
+    }
+
     /// Checks the values.
     pub(super) fn request(&self, filter: &RetrieveFilter) -> Result<RetrievalRequest> {
         let zone = zone_or_utc(self.timezone.last())?;

@@ -13,10 +13,10 @@ pub const SYSTEM: &str = "system";
 pub const NO_TEXT: &str = "no_text";
 /// The message consists of small talk, such as greetings and thanks.
 pub const SMALL_TALK: &str = "small_talk";
-
 /// The message only asks, and nobody answers it in the same conversation.
 pub const QUESTION: &str = "question";
-
+/// A message of an assistant that adds nothing to what was said before it: it acknowledges or repeats.
+pub const ADDS_NOTHING: &str = "adds_nothing";
 /// The message has more statements than one message may have memories. The first ones are memories.
 pub const TOO_LONG: &str = "too_long";
 
@@ -35,6 +35,8 @@ pub fn dropped_messages(conversation: &Conversation, extracted: &ExtractedDrafts
     for (index, (message, is_used)) in conversation.messages.iter().zip(is_used).enumerate() {
         if extracted.too_long.contains(&index) {
             dropped.push(dropped_message(index, TOO_LONG));
+        } else if extracted.adds_nothing.contains(&index) {
+            dropped.push(dropped_message(index, ADDS_NOTHING));
         } else if !is_used {
             dropped.push(dropped_message(index, unread_reason(message).unwrap_or_else(|| reason_of_text(message))));
         }

@@ -88,7 +88,7 @@ export interface Accepted {
 export interface DroppedMessage {
   /** The position of the message in its conversation, from 0. `null` for a refused operation of a chat model. */
   message: number | null;
-  /** `small_talk`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused. */
+  /** `small_talk`, `question`, `adds_nothing`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused. */
   reason: string;
 }
 

@@ -14,7 +14,7 @@ use super::lists::{
 use super::names;
 
 /// The name of the user in a chat with an assistant.
-const USER: &str = "user";
+pub const USER: &str = "user";
 /// Words that ask for a former value.
 const FORMER: [&str; 9] =
     ["previously", "former", "formerly", "originally", "previous", "earlier", "prior", "old", "ex"];

@@ -1,10 +1,10 @@
 //! Dates in English: days of the calendar ("7 May 2023"), relative ones ("last week"), and the periods of questions.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, Weekday};
 
 use super::languages::english::{AMBIGUOUS_MONTHS, LEAD_WORDS, NUMBERS, RANGE_WORDS, WEEKDAYS, month_number};
 use super::languages::table::{Lead, Unit};
-use super::period::{NamedPeriod, Period};
+use super::period::{NamedPeriod, OrderedDay, Period};
 use super::span::{
     CalendarDay, DateSpan, add_days, adjacent, small_number, units_ago, units_back, weekday_near, year_number,
 };
@@ -47,6 +47,17 @@ fn ago(words: &[Word<'_>], today: Date) -> Option<(usize, DateSpan)> {
     }
     let count = count(word_at(words, 0))?;
     Some((3, units_ago(unit(word_at(words, 1))?, count, today)?))
+}
+
+/// Reads the name of a weekday.
+pub(crate) fn weekday(words: &[Word<'_>], at: usize) -> Option<Weekday> {
+    let name = word_at(words, at);
+    WEEKDAYS.into_iter().find(|(other, _)| *other == name).map(|(_, weekday)| weekday)
+}
+
+/// Whether a word is "weekend".
+pub(crate) fn is_weekend(words: &[Word<'_>], at: usize) -> bool {
+    word_at(words, at) == "weekend"
 }
 
 /// Reads a unit after a number.
@@ -141,6 +152,7 @@ pub(crate) fn last_period(words: &[Word<'_>], at: usize, today: Date) -> Option<
 /// Returns how the time after some words is meant: "since", "at the beginning of", "early".
 fn lead(words: &[Word<'_>]) -> Lead {
     let word = match words {
+        [.., word, part, last] if last.text == "of" && matches!(&*part.text, "days" | "week" | "part") => word,
         [.., word, last] if last.text == "of" => word,
         [.., word] => word,
         [] => return Lead::In,
@@ -149,6 +161,9 @@ fn lead(words: &[Word<'_>]) -> Lead {
         "early" | "beginning" | "start" => return Lead::Begin,
         "mid" | "middle" => return Lead::Middle,
         "late" | "end" => return Lead::End,
+        // "The last days of April"; "in last April" is one of last year.
+        "first" if words.last().is_some_and(|last| last.text == "of") => return Lead::Begin,
+        "last" | "final" if words.last().is_some_and(|last| last.text == "of") => return Lead::End,
         _ => {}
     }
     match word_at(words, words.len() - 1) {
@@ -171,6 +186,9 @@ enum Led {
 /// Reads the expression at the beginning of some words. Returns how many words it has, and the period that it names.
 fn period(words: &[Word<'_>], led: Led, today: Date) -> Option<(usize, Period)> {
     let first = word_at(words, 0);
+    if let Some(found) = day_by_order(words) {
+        return Some(found);
+    }
     if let Some((length, day)) = calendar(words) {
         // "Which 3 may I take?"
         let is_ambiguous = day.year.is_none() && AMBIGUOUS_MONTHS.contains(&word_at(words, 1));
@@ -198,6 +216,31 @@ fn period(words: &[Word<'_>], led: Led, today: Date) -> Option<(usize, Period)> 
     Some((1, Period::Year(year)))
 }
 
+/// Reads "last day of May", "first Sunday in June 2026": a day by its order in a month.
+fn day_by_order(words: &[Word<'_>]) -> Option<(usize, Period)> {
+    let nth = match word_at(words, 0) {
+        "first" => 1,
+        "second" => 2,
+        "third" => 3,
+        "fourth" => 4,
+        "last" => -1,
+        _ => return None,
+    };
+    let weekday = weekday(words, 1);
+    let is_last_day = (word_at(words, 1), nth) == ("day", -1);
+    if !matches!(word_at(words, 2), "of" | "in") || (weekday.is_none() && !is_last_day) {
+        return None;
+    }
+    let month = month_number(word_at(words, 3))?;
+    let year = year_number(word_at(words, 4));
+    let length = if year.is_some() { 5 } else { 4 };
+    let day = match weekday {
+        Some(weekday) => OrderedDay::Weekday { weekday, nth },
+        None => OrderedDay::Last,
+    };
+    Some((length, Period::Ordered { day, month, year }))
+}
+
 /// Reads a month and, if there is one, its year: "May", "May 2023", "May of 2023". The first word names the month.
 fn month_period(month: i8, words: &[Word<'_>], led: Led) -> Option<(usize, Period)> {
     let second = word_at(words, 1);
@@ -222,5 +265,9 @@ fn recent(words: &[Word<'_>], today: Date) -> Option<(usize, Period)> {
         None => (2, 1),
     };
     let unit = unit(word_at(words, length - 1))?;
+    // "The last days of April" are not the last days up to today.
+    if word_at(words, length) == "of" {
+        return None;
+    }
     Some((length, Period::Days(units_back(unit, count, today)?)))
 }

@@ -83,6 +83,30 @@ pub(crate) fn mention(text: &Text<'_>, at: usize, said: Date) -> Option<Mention>
     longest
 }
 
+/// Reads the name of a weekday in a language of the word.
+pub(crate) fn weekday_at(text: &Text<'_>, at: usize) -> Option<Weekday> {
+    for language in languages_at(text, at) {
+        let reader = Reader { text, language, today: Date::ZERO };
+        if !text.is_in_another_language(language)
+            && let Some((_, name)) = reader.find(at, day_name)
+        {
+            return weekday(name);
+        }
+    }
+    None
+}
+
+/// Whether a word is one for the weekend in a language of the word.
+pub(crate) fn is_weekend(text: &Text<'_>, at: usize) -> bool {
+    for language in languages_at(text, at) {
+        let reader = Reader { text, language, today: Date::ZERO };
+        if !text.is_in_another_language(language) && reader.word(at, Role::Period(Unit::Weekend)).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
 /// Returns the index after a phrase that contains a word for a date and names none: "por la mañana".
 pub(crate) fn end_of_no_date(text: &Text<'_>, at: usize) -> Option<usize> {
     for language in languages_at(text, at) {

@@ -5,7 +5,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use jiff::ToSpan;
-use jiff::civil::Date;
+use jiff::civil::{Date, Weekday};
 
 use super::languages::table::Lead;
 use super::span::{CalendarDay, DateSpan};
@@ -28,12 +28,36 @@ pub(crate) enum Period {
     Year(i16),
     Month { month: i8, year: Option<i16> },
     Day(CalendarDay),
+    Ordered { day: OrderedDay, month: i8, year: Option<i16> },
+}
+
+/// A day by its order in a month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OrderedDay {
+    Last,
+    /// The first is 1, the last -1.
+    Weekday {
+        weekday: Weekday,
+        nth: i8,
+    },
+}
+
+impl OrderedDay {
+    fn in_month(self, first: Date) -> Option<Date> {
+        match self {
+            Self::Last => Some(first.last_of_month()),
+            Self::Weekday { weekday, nth } => first.nth_weekday_of_month(nth, weekday).ok(),
+        }
+    }
 }
 
 impl Period {
     /// Whether the expression names a day or a month with its year, which no other words do by chance.
     pub(crate) fn is_complete(&self) -> bool {
-        matches!(self, Self::Month { year: Some(_), .. } | Self::Day(CalendarDay { year: Some(_), .. }))
+        matches!(
+            self,
+            Self::Month { year: Some(_), .. } | Self::Day(CalendarDay { year: Some(_), .. }) | Self::Ordered { .. }
+        )
     }
 
     /// Returns the year of the period, if the expression names one.
@@ -41,7 +65,7 @@ impl Period {
         match self {
             Self::Days(days) => Some(days.start.year()),
             Self::Year(year) => Some(*year),
-            Self::Month { year, .. } | Self::Day(CalendarDay { year, .. }) => *year,
+            Self::Month { year, .. } | Self::Day(CalendarDay { year, .. }) | Self::Ordered { year, .. } => *year,
         }
     }
 
@@ -54,6 +78,9 @@ impl Period {
                 DateSpan::Month(Date::new(named.unwrap_or(year), *month, 1).ok()?).days()
             }
             Self::Day(day) => DateSpan::Day(Date::new(day.year.unwrap_or(year), day.month, day.day).ok()?).days(),
+            Self::Ordered { day, month, year: named } => {
+                DateSpan::Day(day.in_month(Date::new(named.unwrap_or(year), *month, 1).ok()?)?).days()
+            }
         }
     }
 

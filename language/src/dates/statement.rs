@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, Weekday};
 
 use super::english;
 use super::grammar::{self, MentionedDate};
-use super::languages::table::Language;
-use super::span::{CalendarDay, DateSpan};
+use super::languages::table::{Language, Unit};
+use super::span::{CalendarDay, DateSpan, adjacent, weekday_near};
 use super::words::Text;
 
 const MONTHS: [&str; 12] = [
@@ -75,6 +75,38 @@ pub fn find(statement: &str, said: Date) -> Vec<DateMention> {
         }
     }
     mentions
+}
+
+/// Whether a statement may tell of some days shortly before it: it names one of them, or a weekday or a weekend of theirs
+/// as people name it afterwards ("Saturday was the wedding").
+pub fn may_tell_of(statement: &str, said: Date, days: &Range<Date>) -> bool {
+    let text = Text::read(statement);
+    for at in 0..text.words.len() {
+        let named = match read(&text, at, said) {
+            Some((_, span, _)) => span.days(),
+            None => weekday_or_weekend(&text, at, said),
+        };
+        if let Some(named) = named
+            && named.start < days.end
+            && days.start < named.end
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Reads a weekday or "weekend" as the latest one up to the day of the statement.
+fn weekday_or_weekend(text: &Text<'_>, at: usize, said: Date) -> Option<Range<Date>> {
+    if let Some(weekday) = english::weekday(&text.words, at).or_else(|| grammar::weekday_at(text, at)) {
+        let day = if said.weekday() == weekday { said } else { weekday_near(weekday, -1, said)? };
+        return DateSpan::Day(day).days();
+    }
+    if english::is_weekend(&text.words, at) || grammar::is_weekend(text, at) {
+        let is_weekend = matches!(said.weekday(), Weekday::Saturday | Weekday::Sunday);
+        return adjacent(Unit::Weekend, if is_weekend { 0 } else { -1 }, said)?.days();
+    }
+    None
 }
 
 /// Returns the statement with a note after every date whose meaning depends on the day of the statement.
@@ -231,6 +263,24 @@ mod tests {
         assert_eq!(span("in March 2022 or so"), Some(DateSpan::Month(jiff::civil::date(2022, 3, 1))));
         assert_eq!(span("we moved in 2019 and again last year"), Some(DateSpan::Year(2019)));
         assert_eq!(span("last week and last weekend, and daily since 2019"), None);
+    }
+
+    #[test]
+    fn a_weekday_may_be_one_of_the_days_before() {
+        let days = |month: i8, first: i8, last: i8| {
+            jiff::civil::date(2023, month, first)..jiff::civil::date(2023, month, last + 1)
+        };
+        for (text, days) in [
+            ("Saturday was the wedding, and it rained", days(5, 6, 6)),
+            ("What a weekend, two birthdays", days(5, 6, 7)),
+            ("Am Freitag ist das Auto stehen geblieben, was soll ich machen?", days(5, 5, 5)),
+            ("El finde estuvimos en la playa", days(5, 6, 7)),
+            ("we lost the match yesterday", days(5, 7, 7)),
+        ] {
+            assert!(may_tell_of(text, SAID, &days), "{text}");
+        }
+        assert!(!may_tell_of("Saturday was the wedding", SAID, &days(5, 5, 5)));
+        assert!(!may_tell_of("The wedding was wet", SAID, &days(5, 6, 7)));
     }
 
     proptest! {

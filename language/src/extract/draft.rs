@@ -36,7 +36,7 @@ pub struct Draft {
     pub inferred: Inferred,
 }
 
-/// What an extractor infers about a memory. Without a chat model, only the claims are inferred.
+/// What an extractor infers about a memory. Without a chat model, these are the claims and whether the statement stands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inferred {
     /// What the memory claims.

@@ -2,13 +2,16 @@
 //!
 //! A turn becomes one statement, and a long one several ([`statements`]). Small talk and reactions are left out
 //! ([`crate::text::small_talk`], [`crate::text::reactions`]). A turn that only asks is quoted by the memory that answers it
-//! ([`turns`]); in a chat with an assistant, one without an answer is left out. Relative dates are resolved
-//! ([`crate::dates`]), the words decide the tier ([`tiers`], [`procedure`]), and names ([`entities`]) and cues ([`cues`])
-//! are found. The drafts are linked ([`drafts`]). Wording and speaker are kept: no text is paraphrased.
+//! ([`turns`]), and a correction quotes the message that it corrects ([`corrected`]); in a chat with an assistant, one without an answer is left out, and so is what the assistant says without
+//! adding anything ([`assistant`]). Relative dates are resolved ([`crate::dates`]), the words decide the tier ([`tiers`],
+//! [`procedure`]), and names ([`entities`]) and cues ([`cues`]) are found. The drafts are linked ([`drafts`]). Wording and
+//! speaker are kept: no text is paraphrased.
 //!
 //! The time is linear in the conversation's length, for any text. Each step reports the characters that it examines to
 //! [`Steps`], which can interrupt it.
 
+mod assistant;
+mod corrected;
 pub mod cues;
 pub mod draft;
 pub mod drafts;
@@ -53,6 +56,8 @@ pub struct ExtractedDrafts {
     pub drafts: Vec<Draft>,
     /// Indexes of the messages of which only the first [`MESSAGE_MEMORIES_MAX`] statements are memories.
     pub too_long: Vec<usize>,
+    /// Indexes of the messages of an assistant that add nothing to what was said before.
+    pub adds_nothing: Vec<usize>,
 }
 
 /// Extracts the memories of messages. `before` are the last messages of the same session, which make no memories: the new
@@ -73,7 +78,7 @@ pub fn extract(
     let has_assistant = messages.iter().any(is_assistant);
     let mut drafts = Drafts::default();
     let mut claims = ClaimReader::default();
-    let mut too_long = Vec::new();
+    let (mut too_long, mut adds_nothing) = (Vec::new(), Vec::new());
     let mut asked: Option<Question> = None;
     // A turn that only asks waits here for the next turn, which may answer it.
     let mut unanswered: Option<Turn> = None;
@@ -87,8 +92,7 @@ pub fn extract(
         let role = if message.name.is_some() { Role::User } else { message.role };
         let question = asked.take().filter(|question| question.asker != speaker);
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
-        let before = said_before(messages, index);
-        let reaction = Reaction { position, participants: &participants, before };
+        let reaction = Reaction { position, participants: &participants, before: said_before(messages, index) };
         let mut statements = Vec::new();
         for statement in statements::split(message.text, steps)? {
             if only_reacts(&statement, reaction, steps)? {
@@ -105,8 +109,22 @@ pub fn extract(
         if let Some(text) = last_question(message.text, steps)? {
             asked = Some(Question { asker: speaker.clone(), text, message: index, role, said });
         }
-        let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, statements };
+        let corrected = match role {
+            Role::User => corrected::find(&messages[..=index], steps)?,
+            _ => None,
+        };
+        let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, corrected, statements };
         let only_asks = turn.only_asks(steps)?;
+        if is_assistant(message)
+            && !only_asks
+            && !turn.statements.is_empty()
+            && !assistant::is_worth_keeping(message.text, &messages[..index], position, steps)?
+        {
+            turn.statements.clear();
+            if index >= first {
+                adds_nothing.push(index);
+            }
+        }
         if let Some(asking) = unanswered.take() {
             let asks_back = has_assistant && only_asks;
             if turn.answers(&asking) && !asks_back {
@@ -139,10 +157,10 @@ pub fn extract(
             }
         }
     }
-    for message in &mut too_long {
+    for message in too_long.iter_mut().chain(&mut adds_nothing) {
         *message -= first;
     }
-    Ok(ExtractedDrafts { drafts, too_long })
+    Ok(ExtractedDrafts { drafts, too_long, adds_nothing })
 }
 
 /// Whether a message is that of an assistant without a name. One with a name is a person in a conversation.
@@ -192,7 +210,7 @@ mod tests {
     use crate::conversation::SaidAt;
     use crate::memory::{Moment, OccurredPrecision, OccurredSource};
 
-    fn message<'a>(name: Option<&'a str>, text: &'a str) -> Message<'a> {
+    pub(super) fn message<'a>(name: Option<&'a str>, text: &'a str) -> Message<'a> {
         let moment = Moment { at: Timestamp::UNIX_EPOCH, precision: OccurredPrecision::Instant };
         let said = SaidAt::new(moment, OccurredSource::Written, &TimeZone::UTC);
         Message { role: Role::User, name, text, said }

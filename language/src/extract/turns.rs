@@ -16,6 +16,8 @@ use crate::dates::DateSpan;
 use crate::dates::statement as dates;
 use crate::dates::statement::DateMention;
 use crate::memory::{Moment, OccurredPrecision, OccurredSource};
+use crate::standing::STANDING_TAG;
+use crate::standing::statement::is_standing;
 use crate::text::filler::is_filler;
 use crate::text::questions::only_asks;
 use crate::text::steps::{Interrupted, Steps};
@@ -61,6 +63,15 @@ impl Question {
     }
 }
 
+/// A message that a later one of the same speaker corrects.
+pub(super) struct Corrected {
+    pub(super) text: String,
+    /// The index of the message.
+    pub(super) message: usize,
+    /// The day on which it was said.
+    pub(super) day: Date,
+}
+
 /// The statements of one message, with their context.
 pub(super) struct Turn {
     /// The index of the message.
@@ -71,6 +82,8 @@ pub(super) struct Turn {
     pub(super) said: SaidAt,
     /// The last question of the previous turn, if somebody else asked it.
     pub(super) question: Option<Question>,
+    /// The message that the turn corrects.
+    pub(super) corrected: Option<Corrected>,
     /// The previous turn, if it only asked that question. It becomes no memory of its own.
     pub(super) quoted: Option<Box<Turn>>,
     pub(super) statements: Vec<String>,
@@ -111,6 +124,7 @@ impl Turn {
         steps: &Steps<'_>,
     ) -> Result<(), Interrupted> {
         let mut quoted = self.quoted.as_deref();
+        let mut corrected = self.corrected.as_ref();
         // What the asking turn claims belongs to the memory that quotes it.
         let mut made = match quoted {
             Some(asking) => asking.claims_of_all(claims, steps)?,
@@ -128,6 +142,9 @@ impl Turn {
                 quote(&mut draft, &question.asker, &question.text, question.said.day, steps)?;
                 draft.inferred.claims.extend(question.claims(steps)?);
                 draft.messages.insert(0, question.message);
+            } else if let Some(corrected) = corrected.take() {
+                quote(&mut draft, &self.speaker, &corrected.text, corrected.day, steps)?;
+                draft.messages.insert(0, corrected.message);
             }
             drafts.add(draft);
         }
@@ -181,6 +198,10 @@ impl Turn {
             _ => None,
         };
         let question = self.question.as_ref().map(|question| question.text.as_str());
+        let mut tags = Vec::new();
+        if self.role == Role::User && is_standing(text, steps)? {
+            tags.push(STANDING_TAG.to_owned());
+        }
         Ok(Draft {
             tier: tiers::sort(text, self.role, !found.is_empty(), steps)?,
             topic: self.speaker.clone(),
@@ -194,7 +215,7 @@ impl Turn {
             messages: vec![self.message],
             before: Vec::new(),
             links: Vec::new(),
-            inferred: Inferred { claims, said_at, occurred_until, ..Inferred::default() },
+            inferred: Inferred { claims, said_at, occurred_until, tags, ..Inferred::default() },
         })
     }
 

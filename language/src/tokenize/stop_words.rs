@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use ahash::{AHashMap, AHashSet};
 
-use super::fold::fold_term;
+use super::fold::{fold, fold_term};
 use super::language::{Language, LanguageSet};
 use super::script::Script;
 
@@ -37,12 +37,26 @@ pub(super) struct StopWord {
 
 /// The function words in Latin script.
 static LATIN: LazyLock<AHashMap<&str, StopWord>> = LazyLock::new(latin_words);
+/// The function words of languages in Latin script but English, folded, each with the number of its language.
+static FOLDED: LazyLock<AHashSet<(usize, String)>> = LazyLock::new(folded_words);
 /// The function words in other scripts, folded.
 static OTHERS: LazyLock<AHashSet<String>> = LazyLock::new(other_words);
 
 /// Whether a folded word is an English function word.
 pub fn is_stop_word(word: &str) -> bool {
     latin(word).is_english
+}
+
+/// Whether a folded word is a function word of the language with a code of two letters. Of languages in other scripts than
+/// Latin, the words of all of them count.
+pub fn is_stop_word_in(word: &str, code: &str) -> bool {
+    if code == ENGLISH {
+        return is_stop_word(word);
+    }
+    match language(code) {
+        Some(language) => FOLDED.contains(&(language as usize, word.to_owned())),
+        None => is_in_other_script(&fold_term(word)),
+    }
 }
 
 /// Returns what a word in Latin script is, in lowercase with its accents.
@@ -101,6 +115,16 @@ fn weight(word: &str) -> u32 {
         2 => AMBIGUOUS_WEIGHT,
         _ => WEIGHT,
     }
+}
+
+fn folded_words() -> AHashSet<(usize, String)> {
+    let mut words = AHashSet::new();
+    for (list, word) in listed() {
+        if let Some(language) = language(list) {
+            words.insert((language as usize, fold(word)));
+        }
+    }
+    words
 }
 
 fn other_words() -> AHashSet<String> {

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use super::layer::Document;
-use crate::hash::NameHash;
+use crate::hash::{NameHash, chat_assistant};
+use crate::ids::DocumentId;
 
 /// The relative length of a memory that is as long as its speaker's average.
 const USUAL: f32 = 0.65;
@@ -21,6 +22,16 @@ const STEPS: f32 = 65536.0;
 pub(crate) struct Habits {
     of_all: Averages,
     of_speakers: HashMap<Vec<NameHash>, Averages, ahash::RandomState>,
+    only_user: Option<OnlyUser>,
+}
+
+/// The only speaker of a sample with a name, beside an assistant without one.
+#[derive(Clone, Debug)]
+pub(crate) struct OnlyUser {
+    /// The words of the name.
+    pub(crate) name: Vec<NameHash>,
+    /// One of the speaker's memories.
+    pub(crate) memory: DocumentId,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,18 +68,34 @@ impl Totals {
 
 impl Habits {
     /// Computes the averages of a sample. A speaker of few memories is assumed to be like all others.
-    pub(crate) fn of<'a>(sample: impl Iterator<Item = Document<'a>>) -> Self {
+    pub(crate) fn of<'a>(sample: impl Iterator<Item = (DocumentId, Document<'a>)>) -> Self {
         let (mut all, mut speakers) = (Totals::default(), HashMap::<&[NameHash], Totals>::new());
-        for document in sample {
+        let assistant = [chat_assistant()];
+        let mut users: Vec<OnlyUser> = Vec::new();
+        for (memory, document) in sample {
             all.add(document);
-            speakers.entry(document.speaker()).or_default().add(document);
+            let name = document.speaker();
+            speakers.entry(name).or_default().add(document);
+            let is_user = !name.is_empty() && name != assistant;
+            if is_user && users.len() < 2 && users.iter().all(|user| user.name != name) {
+                users.push(OnlyUser { name: name.to_vec(), memory });
+            }
         }
+        let only_user = match users.len() {
+            1 => users.pop(),
+            _ => None,
+        };
         let of_all = all.averages(0.0, Averages::default());
         let mut of_speakers = HashMap::default();
         for (name, totals) in speakers {
             of_speakers.insert(name.to_vec(), totals.averages(SHARED, of_all));
         }
-        Self { of_all, of_speakers }
+        Self { of_all, of_speakers, only_user }
+    }
+
+    /// Returns the only speaker in the sample beside an assistant, if there is just one.
+    pub(crate) fn only_user(&self) -> Option<&OnlyUser> {
+        self.only_user.as_ref()
     }
 
     /// Returns the memory's logarithmic length, from about 0 to about 1, and whether it asks, from -1 to 1, both

@@ -259,7 +259,7 @@ impl Table {
             self.habits_outdated = true;
         }
         if self.habits_outdated {
-            self.habits = Arc::new(Habits::of(self.sample().filter_map(|id| self.document(id))));
+            self.habits = Arc::new(Habits::of(self.sample().filter_map(|id| Some((id, self.document(id)?)))));
             self.habits_outdated = false;
         }
     }

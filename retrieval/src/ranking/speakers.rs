@@ -7,13 +7,19 @@
 use cuebase_language::tokenize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::hash::NameHash;
+use crate::hash::{NameHash, chat_assistant};
 
 /// The speakers of a chat who have no names, folded.
 const USER: &str = "user";
 const ASSISTANT: &str = "assistant";
-/// Words by which the person who asks refers to themselves.
-const FIRST_PERSON: [&str; 9] = ["i", "my", "mine", "myself", "we", "our", "ours", "i'm", "i've"];
+/// Words by which the person who asks refers to themselves: in English, German, French, Spanish, Portuguese, Italian and
+/// Dutch, without those that are words of another of these languages or names.
+const FIRST_PERSON: [&str; 52] = [
+    "i", "my", "mine", "myself", "we", "our", "ours", "i'm", "i've", "ich", "mein", "meine", "meinen", "meinem",
+    "meiner", "meines", "mir", "mich", "wir", "unser", "unsere", "unseren", "unserer", "je", "mon", "mes", "nous",
+    "notre", "yo", "mis", "nosotros", "nuestro", "nuestra", "nuestros", "nuestras", "eu", "meu", "minha", "meus",
+    "minhas", "nosso", "nossa", "io", "mio", "miei", "nostro", "nostra", "ik", "mijn", "wij", "ons", "onze",
+];
 /// Words that ask for an answer when they precede "you": "can you tell me", unlike "did you tell me".
 const REQUESTS: [&str; 4] = ["can", "could", "would", "will"];
 /// After "you", words that refer to what the assistant said.
@@ -40,20 +46,24 @@ const SAYING: [&str; 20] = [
     "advised",
 ];
 
-/// Returns a query's folded words, to compare with names, and the speaker that "I" or "you" stands for.
-pub(crate) fn name_hashes(query: &str) -> Vec<NameHash> {
+/// Returns a query's folded words, to compare with names, and the speaker that "I" or "you" stands for. `only_user` are the
+/// words of the name of the only person who speaks, for whom "I" stands as well.
+pub(crate) fn name_hashes(query: &str, only_user: &[NameHash]) -> Vec<NameHash> {
     let words: Vec<String> = query.unicode_words().map(tokenize::fold).collect();
     let mut names: Vec<NameHash> =
         words.iter().map(|word| NameHash::of(word.strip_suffix("'s").unwrap_or(word))).collect();
     if let Some(speaker) = chat_speaker(&words) {
         names.push(NameHash::of(speaker));
+        if speaker == USER {
+            names.extend_from_slice(only_user);
+        }
     }
     names
 }
 
 /// Returns the speakers of a chat who have no names.
 pub(super) fn chat_speakers() -> [NameHash; 2] {
-    [USER, ASSISTANT].map(NameHash::of)
+    [NameHash::of(USER), chat_assistant()]
 }
 
 /// Returns the speaker of a chat that the words refer to.
@@ -106,6 +116,9 @@ mod tests {
         for neither in ["When did Ann move?", "Do you know the way?", "IKEA shelves"] {
             assert_eq!(speaker(neither), None, "{neither}");
         }
-        assert!(name_hashes("Where is Ann's boat?").contains(&NameHash::of("ann")));
+        let ann = NameHash::of("ann");
+        assert!(name_hashes("Where is Ann's boat?", &[]).contains(&ann));
+        assert!(name_hashes("Where is my boat?", &[ann]).contains(&ann));
+        assert!(!name_hashes("Where did you say that it is?", &[ann]).contains(&ann));
     }
 }

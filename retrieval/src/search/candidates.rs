@@ -97,7 +97,15 @@ impl<'a> Search<'a> {
         let text = self.query.text_without_times();
         QueryWords {
             soft_match: SoftMatch::new(&self.snapshot.table, self.snapshot.tokens, &text),
-            names: name_hashes(self.query.text),
+            names: name_hashes(self.query.text, self.only_user()),
+        }
+    }
+
+    /// Returns the words of the name of the only person who speaks in the namespace, if there is just one.
+    fn only_user(&self) -> &[NameHash] {
+        match self.snapshot.table.habits().only_user() {
+            Some(user) => &user.name,
+            None => &[],
         }
     }
 

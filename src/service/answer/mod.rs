@@ -16,6 +16,9 @@ mod table;
 
 use std::sync::atomic::Ordering;
 
+use cuebase_language::claims::{self, AskedPeriod};
+use cuebase_language::dates;
+use cuebase_retrieval::Currency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +68,20 @@ enum ModelOutcome {
 }
 
 impl Reads {
+    /// Returns which memories an answer is made from by default: only those that hold, or, for a question about the past, all.
+    pub fn currency_of_answer(&self, request: &RetrievalRequest) -> Currency {
+        let text = request.query.as_deref().unwrap_or("");
+        let asked_at = request.asked_at(self.clock.now());
+        let times = match &request.zone {
+            Some(zone) => dates::question::find(text, asked_at, zone).times,
+            None => Vec::new(),
+        };
+        match claims::question::asked(text, &times, asked_at.as_millisecond()).period {
+            AskedPeriod::Present => Currency::Only,
+            AskedPeriod::Named(..) | AskedPeriod::Former => Currency::Any,
+        }
+    }
+
     /// Answers the request's query from the result of [`Self::find`]. May wait for a chat model.
     ///
     /// # Errors

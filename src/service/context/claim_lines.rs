@@ -51,8 +51,9 @@ impl ClaimQuestions {
     pub(super) fn of(request: &RetrievalRequest, now: Timestamp) -> Self {
         let mut questions = Vec::new();
         if let Some(text) = &request.query {
+            let asked_at = request.asked_at(now);
             for part in parts(text) {
-                questions.push(ClaimQuestion::of(&part.text(), request.zone.as_ref(), now));
+                questions.push(ClaimQuestion::of(&part.text(), request.zone.as_ref(), asked_at));
             }
         }
         let time = ClaimTime { now: now.as_millisecond(), as_of: request.as_of };
@@ -109,7 +110,8 @@ impl ClaimQuestions {
             (false, _, None) => " (former)".to_owned(),
         };
         let note = format!("{dates}{}", namespace_note(namespace));
-        let citation = ContextCitation { path, section: None, score: 1.0, namespace: namespace.map(str::to_owned) };
+        let namespace = namespace.map(str::to_owned);
+        let citation = ContextCitation { path, score: 1.0, namespace, ..ContextCitation::default() };
         Entry { kind: EntryKind::Claim, content, note, citation, ..Entry::default() }
     }
 
@@ -140,8 +142,9 @@ impl ClaimQuestion {
 
     /// Returns the claims that the question may ask for.
     fn candidates(&self, snapshot: &Snapshot, time: ClaimTime) -> Result<Vec<SubjectClaim>, IndexError> {
+        let asked = snapshot.asked_of_user(&self.asked)?;
         if self.asks_for_all {
-            for subject in &self.asked.subjects {
+            for subject in &asked.subjects {
                 let is_whole = !subject.is_empty() && self.words.iter().all(|word| is_in_name(subject, word));
                 if !is_whole {
                     continue;
@@ -152,7 +155,7 @@ impl ClaimQuestion {
                 }
             }
         }
-        snapshot.asked_claims(&self.asked, time)
+        snapshot.asked_claims(&asked, time)
     }
 
     /// Whether every word of the question names the subject or the attribute of a claim.

@@ -1,7 +1,8 @@
 //! The layout of a context: which entries fit into the tokens, and in which order the text has them.
 //!
-//! An entry is one line: its day, who said what, and the mark of its citation. Claims come first. Then come the memories,
-//! the most relevant first; those of one conversation stand together in the order of time.
+//! An entry is one line: its day, who said what, and the mark of its citation. Standing facts come first, in a part of their
+//! own, then claims. Then come the memories, the most relevant first; those of one conversation stand together in the order
+//! of time.
 
 use std::collections::HashMap;
 
@@ -16,11 +17,13 @@ use crate::model::StaticTable;
 
 /// Bytes of a content per token of the room, beyond which a cut does not look. English has four.
 const BYTES_PER_TOKEN_MAX: usize = 40;
+/// One of how many tokens may be of standing entries.
+const STANDING_SHARE: usize = 4;
 /// The end of a content that was cut.
 const CUT: &str = " …";
 
 /// A claim or a memory, before it is laid out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) kind: EntryKind,
     /// The day on which a memory happened, if it has one.
@@ -37,8 +40,9 @@ pub(super) struct Entry {
 }
 
 /// What an entry is made from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EntryKind {
+    Standing,
     Claim,
     #[default]
     Memory,
@@ -78,28 +82,45 @@ struct Layout<'a> {
     mark_tokens: usize,
     entries: Vec<FittingEntry>,
     citations: Vec<ContextCitation>,
-    /// Whether a memory was laid out or left out. Only the first one is cut.
+    /// Whether a memory that was found was laid out or left out. Only the first one is cut.
     has_memory: bool,
 }
 
-/// Lays out the entries that fit into a number of tokens. Those that come first are preferred.
-pub(super) fn lay_out(entries: Vec<Entry>, max_tokens: usize, marks: Marks, table: &StaticTable) -> LaidOut {
+/// Lays out the entries that fit into a number of tokens. Those that come first are preferred. Standing ones have a
+/// quarter of the tokens.
+pub(super) fn lay_out(
+    standing: Vec<Entry>,
+    entries: Vec<Entry>,
+    max_tokens: usize,
+    marks: Marks,
+    table: &StaticTable,
+) -> LaidOut {
     let mark_tokens = match marks {
         Marks::On => table.count_tokens(&mark(0)),
         Marks::Off => 0,
     };
+    let room = max_tokens / STANDING_SHARE;
     let mut layout =
-        Layout { table, left: max_tokens, mark_tokens, entries: Vec::new(), citations: Vec::new(), has_memory: false };
+        Layout { table, left: room, mark_tokens, entries: Vec::new(), citations: Vec::new(), has_memory: false };
+    for entry in standing {
+        layout.add(entry);
+    }
+    layout.left += max_tokens - room;
     for entry in entries {
         layout.add(entry);
     }
     let tokens = max_tokens - layout.left;
     let (citations, numbers) = numbered(&layout.citations);
     let mut text = String::new();
+    let mut last = EntryKind::Memory;
     for entry in in_order(layout.entries) {
         if !text.is_empty() {
             text.push('\n');
+            if last == EntryKind::Standing && entry.kind != EntryKind::Standing {
+                text.push('\n');
+            }
         }
+        last = entry.kind;
         text.push_str(&entry.lines.first);
         if marks == Marks::On {
             text.push_str(&mark(numbers[entry.citation]));
@@ -201,7 +222,7 @@ fn numbered(citations: &[ContextCitation]) -> (Vec<ContextCitation>, Vec<usize>)
     (sorted, numbers)
 }
 
-/// Orders entries: claims, then topics by their first entry, each topic in the order of time.
+/// Orders entries: standing ones, claims, then topics by their first entry, each topic in the order of time.
 fn in_order(entries: Vec<FittingEntry>) -> Vec<FittingEntry> {
     let mut topics: HashMap<String, usize> = HashMap::new();
     let mut placed = Vec::with_capacity(entries.len());
@@ -210,9 +231,10 @@ fn in_order(entries: Vec<FittingEntry>) -> Vec<FittingEntry> {
             (Some(topic), EntryKind::Memory) => *topics.entry(topic.clone()).or_insert(rank),
             _ => rank,
         };
-        placed.push((entry.kind == EntryKind::Memory, topic, entry.time, rank, entry));
+        let time = if entry.kind == EntryKind::Standing { 0 } else { entry.time };
+        placed.push((entry.kind, topic, time, rank, entry));
     }
-    placed.sort_by_key(|(is_memory, topic, time, rank, _)| (*is_memory, *topic, *time, *rank));
+    placed.sort_by_key(|(kind, topic, time, rank, _)| (*kind, *topic, *time, *rank));
     placed.into_iter().map(|(.., entry)| entry).collect()
 }
 
@@ -290,7 +312,7 @@ mod tests {
     }
 
     fn laid_out(entries: Vec<Entry>, max_tokens: usize) -> LaidOut {
-        lay_out(entries, max_tokens, Marks::On, StaticTable::built_in().expect("a valid table"))
+        lay_out(Vec::new(), entries, max_tokens, Marks::On, StaticTable::built_in().expect("a valid table"))
     }
 
     fn tokens_of(text: &str) -> usize {
@@ -332,8 +354,22 @@ mod tests {
     #[test]
     fn without_marks_there_are_none() {
         let table = StaticTable::built_in().expect("a valid table");
-        let out = lay_out(vec![entry("# A", "facts/a.md", 0.5)], 1000, Marks::Off, table);
+        let out = lay_out(Vec::new(), vec![entry("# A", "facts/a.md", 0.5)], 1000, Marks::Off, table);
         assert_eq!((out.text.as_str(), out.citations.len()), ("- A", 1));
+    }
+
+    #[test]
+    fn standing_entries_come_first_and_have_a_quarter_of_the_tokens() {
+        let table = StaticTable::built_in().expect("a valid table");
+        let standing = |name: &str| Entry { kind: EntryKind::Standing, ..entry(&"rule ".repeat(20), name, 1.0) };
+        let memory = entry("# Found", "facts/found.md", 0.5);
+        let rules = || vec![standing("rules/a.md"), standing("rules/b.md")];
+        let out = lay_out(rules(), vec![memory.clone()], 1000, Marks::Off, table);
+        assert!(out.text.ends_with("rule\n\n- Found"), "{}", out.text);
+        assert_eq!(out.text.lines().count(), 4, "{}", out.text);
+        let out = lay_out(rules(), vec![memory], 120, Marks::Off, table);
+        assert_eq!(out.text.lines().count(), 3, "{}", out.text);
+        assert!(out.tokens <= 120);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Contexts: text that can be pasted into a prompt, made from what the memories hold about a query.
 //!
-//! A context begins with what the query asks for by name: its claims (`claim_lines`). The memories follow that it admits,
-//! the most relevant first (`layout`). Each is a line with the mark of its citation. It stays within a number of tokens,
+//! A context begins with what stands: conditions and rules that a request touches (`standing`). Then comes what the query
+//! asks for by name: its claims (`claim_lines`). The memories follow that it admits, the most relevant first (`layout`). Each is a line with the mark of its citation. It stays within a number of tokens,
 //! and it is empty if nothing is relevant. `passage` turns a memory into lines, and `claim_search` reads the claims
 //! from the namespaces. Start with [`Reads::context`].
 
@@ -10,10 +10,12 @@ mod claim_search;
 mod layout;
 mod passage;
 mod response;
+mod standing;
 
 use std::collections::HashSet;
 
 use cuebase_language::claims::AskedPeriod;
+use cuebase_language::text::words::flat;
 use cuebase_retrieval::Currency;
 use cuebase_storage::{AccountId, NamespaceName};
 
@@ -22,7 +24,8 @@ pub use self::claim_search::ClaimSearch;
 use self::claim_search::{RemoteClaims, claim_entries};
 use self::layout::{Entry, LaidOut, lay_out};
 use self::passage::Passages;
-pub use self::response::{ContextCitation, ContextRequest, ContextResponse, Marks};
+pub use self::response::{ContextCitation, ContextRequest, ContextResponse, Marks, StandingFacts};
+use self::standing::standing_memories;
 use super::reads::Reads;
 use super::retrieval::{FoundMemory, RetrievalRequest};
 use super::search_threads::pause;
@@ -49,7 +52,7 @@ impl Reads {
         namespaces: &[NamespaceName],
         request: &ContextRequest,
     ) -> Result<ContextResponse> {
-        let ContextRequest { retrieval, max_tokens, marks } = request;
+        let ContextRequest { retrieval, max_tokens, marks, standing } = request;
         let table = StaticTable::built_in().map_err(Error::internal)?;
         let now = self.clock.now();
         let questions = ClaimQuestions::of(retrieval, now);
@@ -58,17 +61,44 @@ impl Reads {
         found.hits = shown(std::mem::take(&mut found.hits), former);
         let remote = RemoteClaims { reads: self, account, request: retrieval, now };
         let claims = claim_entries(&found, &questions, &remote)?;
+        let standing = standing_memories(self, account, namespaces, retrieval, *standing)?;
         let mut entries = claims_without_memories(claims, &mut found.hits);
         let passages = Passages { terms: &found.terms, zone: retrieval.zone.as_ref(), words_max: max_tokens / 4 };
+        let mut standing_entries = Vec::with_capacity(standing.len());
+        for hit in &standing {
+            standing_entries.push(passages.standing_entry(hit));
+        }
+        found.hits.retain(|hit| !is_among(hit, &standing));
         for hit in &found.hits {
             pause()?;
             entries.push(passages.entry(hit));
         }
         pause()?;
-        let LaidOut { text, tokens, citations } = lay_out(entries, *max_tokens, *marks, table);
+        let LaidOut { text, tokens, citations } = lay_out(standing_entries, entries, *max_tokens, *marks, table);
         let names: Vec<&str> = namespaces.iter().map(NamespaceName::as_str).collect();
         Ok(ContextResponse { text, tokens, citations, namespace: names.join(",") })
     }
+}
+
+/// Returns what a content quotes, without the mark of a quotation.
+fn quotes_of(content: &str) -> Vec<String> {
+    let mut quotes = Vec::new();
+    for line in content.lines() {
+        if let Some(quote) = line.strip_prefix("> ") {
+            quotes.push(quote.trim().to_owned());
+        }
+    }
+    quotes
+}
+
+/// Returns a content as another memory quotes it: on one line, without the sign of the title.
+fn as_quoted(content: &str) -> String {
+    flat(content.trim_start_matches('#'))
+}
+
+/// Whether a memory is one of some others.
+fn is_among(hit: &FoundMemory, others: &[FoundMemory]) -> bool {
+    others.iter().any(|other| other.memory.path == hit.memory.path && other.namespace == hit.namespace)
 }
 
 /// Moves the memories that make the asked claims to the front. Returns the claims whose memories are not shown.
@@ -95,13 +125,20 @@ fn former_memories(request: &RetrievalRequest, questions: &ClaimQuestions) -> Fo
     FormerMemories::LeftOut
 }
 
-/// Returns the hits that a context shows: those that hold, or are marked, and none whose content was shown already.
+/// Returns the hits that a context shows: those that hold, or are marked, and none whose content is shown already, as a
+/// memory or as what another memory quotes.
 fn shown(hits: Vec<FoundMemory>, former: FormerMemories) -> Vec<FoundMemory> {
+    let mut quotes = HashSet::new();
+    for hit in &hits {
+        quotes.extend(quotes_of(&hit.memory.content));
+    }
     let mut contents = HashSet::new();
     let mut shown = Vec::with_capacity(hits.len());
     for hit in hits {
-        let is_shown = hit.validity.current || former == FormerMemories::Marked;
-        if is_shown && contents.insert(hit.memory.content.trim().to_owned()) {
+        let content = hit.memory.content.trim();
+        let is_former_left_out = !hit.validity.current && former == FormerMemories::LeftOut;
+        let is_shown = !is_former_left_out && !quotes.contains(&as_quoted(content));
+        if is_shown && contents.insert(content.to_owned()) {
             shown.push(hit);
         }
     }

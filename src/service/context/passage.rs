@@ -40,10 +40,18 @@ impl Passages<'_> {
         let mut note = self.dates(hit, day, &details);
         note.push_str(&namespace_note(namespace.as_deref()));
         let section = section.map(|section| section.name);
-        let citation = ContextCitation { path: hit.memory.path.clone(), section, score: hit.score, namespace };
+        let path = hit.memory.path.clone();
+        let citation = ContextCitation { path, section, score: hit.score, standing: false, namespace };
         let topic = hit.memory.session.clone();
         let time = hit.memory.occurred.unwrap_or_default();
         Entry { kind: EntryKind::Memory, day, topic, time, content: shown.to_owned(), note, citation }
+    }
+
+    /// Returns the entry of a standing memory.
+    pub(super) fn standing_entry(&self, hit: &FoundMemory) -> Entry {
+        let entry = self.entry(hit);
+        let citation = ContextCitation { standing: true, ..entry.citation };
+        Entry { kind: EntryKind::Standing, citation, ..entry }
     }
 
     /// Returns the section that represents a long memory: the one with the most words of the query, and of several the

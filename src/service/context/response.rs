@@ -15,6 +15,20 @@ pub struct ContextRequest {
     pub max_tokens: usize,
     /// Whether entries have marks.
     pub marks: Marks,
+    /// Which standing facts come first.
+    pub standing: StandingFacts,
+}
+
+/// Which standing facts and rules a context begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StandingFacts {
+    /// Those that the request touches.
+    #[default]
+    Auto,
+    /// None.
+    Off,
+    /// All of them.
+    All,
 }
 
 /// Whether each entry ends with a mark: the number of its citation in brackets.
@@ -57,6 +71,10 @@ pub struct ContextCitation {
     /// one of its claims.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     pub score: f32,
+    /// Whether the memory is a standing fact or rule that the request touches. Absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "bool")]
+    pub standing: bool,
     /// Namespace of the memory. Absent unless the request names several namespaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]

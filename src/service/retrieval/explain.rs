@@ -1,7 +1,7 @@
 //! Why a query returns the memory at a path, or why it does not.
 
 use cuebase_language::relevance::{Admission, asking_part};
-use cuebase_retrieval::{Exclusion, PathExplanation};
+use cuebase_retrieval::{Error as IndexError, Exclusion, PathExplanation, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::{AccountId, NamespaceName};
 use schemars::JsonSchema;
@@ -134,14 +134,22 @@ impl Reads {
         let mut search = self.begin_search(request);
         let embedding = self.embed_query(&lease, with_synonyms(text, &synonyms), &mut search);
         let prepared = PreparedQuery::new(request, embedding.of(text, &synonyms), search.now);
-        let explained =
-            self.on_searchers(|| lease.read(|snapshot| snapshot.explain(&prepared.query(snapshot), path.as_str())))?;
+        let explained = self.on_searchers(|| lease.read(|snapshot| explain_in(snapshot, &prepared, path)))?;
         let mut response = ExplainResponse::of(path, explained);
         if request.admission != Admission::All {
-            let result = self.search_admitted(lease, text, &mut search)?;
+            let result = self.find_text(lease, text, &mut search)?;
             let is_admitted = result.hits.iter().any(|hit| hit.memory.path == response.path);
             response.apply_admission(is_admitted);
         }
         Ok(response)
     }
+}
+
+fn explain_in(
+    snapshot: &Snapshot,
+    prepared: &PreparedQuery<'_>,
+    path: &MemoryPath,
+) -> Result<PathExplanation, IndexError> {
+    let asked = snapshot.asked_of_user(prepared.asked())?;
+    snapshot.explain(&prepared.query(snapshot, &asked), path.as_str())
 }

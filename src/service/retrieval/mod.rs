@@ -1,7 +1,7 @@
 //! Retrieval: from a checked request to hits with all their fields.
 //!
 //! `search.rs` runs a query or a listing in one namespace; start there. `admitted.rs` leaves out the hits that are not
-//! good enough, and searches for the parts of a query. `several.rs` searches several namespaces and merges the results;
+//! good enough, and searches for the parts of a query; `time_listing.rs` answers a query that names only a time. `several.rs` searches several namespaces and merges the results;
 //! `elsewhere.rs` asks other nodes for those that they own.
 //! `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in git (`history.rs`).
 //! `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the view of what made a
@@ -22,6 +22,7 @@ mod response;
 mod search;
 mod search_result;
 mod several;
+mod time_listing;
 
 pub use self::arm::Arm;
 pub use self::elsewhere::{NamespaceSearch, SentResult};

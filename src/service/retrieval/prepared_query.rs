@@ -33,16 +33,22 @@ pub(super) struct PreparedQuery<'a> {
 impl<'a> PreparedQuery<'a> {
     /// Reads the times and the claims that a query asks for.
     pub(super) fn new(request: &'a RetrievalRequest, embedded: EmbeddedQuery<'a>, now: Timestamp) -> Self {
+        let asked_at = request.asked_at(now);
         let named = match &request.zone {
-            Some(zone) => question::find(embedded.text, now, zone),
+            Some(zone) => question::find(embedded.text, asked_at, zone),
             None => QuestionTimes::default(),
         };
-        let asked = claims::question::asked(embedded.text, &named.times, now.as_millisecond());
+        let asked = claims::question::asked(embedded.text, &named.times, asked_at.as_millisecond());
         Self { request, embedded, named, asked, now }
     }
 
-    /// Returns the query of a snapshot.
-    pub(super) fn query(&self, snapshot: &Snapshot) -> Query<'_> {
+    /// Returns the claims that the query asks for.
+    pub(super) fn asked(&self) -> &AskedClaims {
+        &self.asked
+    }
+
+    /// Returns the query of a snapshot, with the claims that it asks for there.
+    pub(super) fn query<'q>(&'q self, snapshot: &Snapshot, asked: &'q AskedClaims) -> Query<'q> {
         let EmbeddedQuery { text, synonyms, model, mut vector } = self.embedded;
         // The index may have been replaced by one of another model since the embedding. Their vectors are not comparable.
         if snapshot.model() != model {
@@ -60,7 +66,7 @@ impl<'a> PreparedQuery<'a> {
             now: self.now.as_millisecond(),
             as_of: self.request.as_of,
             currency: self.request.currency,
-            asked: &self.asked,
+            asked,
             exact: false,
             explain: self.request.explain,
         }

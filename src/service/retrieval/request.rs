@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cuebase_retrieval::{Currency, Explain, Filter, TextBudget};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,16 @@ pub struct RetrievalRequest {
     /// Room for the hits. A node that answers for another one has its own.
     #[serde(skip)]
     pub budget: ReplyBudget,
+}
+
+impl RetrievalRequest {
+    /// Returns the time at which the query is asked: that of `as_of`, else `now`.
+    pub(in crate::service) fn asked_at(&self, now: Timestamp) -> Timestamp {
+        match self.as_of.map(Timestamp::from_millisecond) {
+            Some(Ok(as_of)) => as_of,
+            _ => now,
+        }
+    }
 }
 
 /// Room for the memories of a reply, which is taken before they are read. By default there is room for any.

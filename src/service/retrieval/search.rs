@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use super::prepared_query::{EmbeddedQuery, PreparedQuery};
 use super::request::{ReplyBudget, RetrievalRequest};
 use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, SearchedNamespace};
+use super::time_listing::{TimeListing, list_time};
 use crate::error::Result;
 use crate::model::Deadline;
 use crate::namespace::registry::Lease;
@@ -80,6 +81,14 @@ impl QueryEmbedding {
     }
 }
 
+impl RequestSearch<'_> {
+    /// Returns the time at which the query is asked: that of `as_of`, else that of the request. "Last week" is the week
+    /// before it.
+    pub(super) fn asked_at(&self) -> Timestamp {
+        self.request.asked_at(self.now)
+    }
+}
+
 impl Reads {
     /// Searches a namespace, or lists its memories if the request has no query.
     pub fn find(
@@ -102,13 +111,25 @@ impl Reads {
     pub(super) fn find_in(&self, lease: Lease, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
         let request = search.request;
         match &request.query {
-            Some(query) if request.admission == Admission::All => {
-                let results = self.search_text(&lease, &asking_part(query), search)?;
-                Ok(results.of_request(lease))
-            }
-            Some(query) => self.search_admitted(lease, &asking_part(query), search),
+            Some(query) => self.find_text(lease, &asking_part(query), search),
             None => list(lease, request, search.now),
         }
+    }
+
+    /// Searches an open namespace for what a query asks for, or lists the memories of the time that it asks for.
+    pub(super) fn find_text(&self, lease: Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
+        if let Some(asked) = search.request.time_only(text, search) {
+            let TimeListing { head, hits } = list_time(&lease, &asked, search)?;
+            if !hits.is_empty() {
+                let namespaces = vec![SearchedNamespace::here(lease, head, SearchTimes::default())];
+                return Ok(SearchResult { namespaces, hits, ..SearchResult::default() });
+            }
+        }
+        if search.request.admission == Admission::All {
+            let results = self.search_text(&lease, text, search)?;
+            return Ok(results.of_request(lease));
+        }
+        self.search_admitted(lease, text, search)
     }
 
     /// Searches an open namespace for a text: the query of the request, or a part of it.
@@ -196,7 +217,8 @@ fn search_snapshot(
     prepared: &PreparedQuery<'_>,
     budget: &ReplyBudget,
 ) -> Result<SnapshotResults, IndexError> {
-    let results = snapshot.search_within(&prepared.query(snapshot), budget)?;
+    let asked = snapshot.asked_of_user(prepared.asked())?;
+    let results = snapshot.search_within(&prepared.query(snapshot, &asked), budget)?;
     Ok(SnapshotResults { head: snapshot.head(), results })
 }
 

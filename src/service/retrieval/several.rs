@@ -7,6 +7,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use cuebase_language::relevance::{Admission, Searched};
+use cuebase_retrieval::Arms;
 use cuebase_storage::{AccountId, NamespaceName};
 
 use super::request::RetrievalRequest;
@@ -123,15 +124,20 @@ impl SearchResult {
     }
 }
 
-/// Sorts the hits of a query by score, and those of a listing newest first. Of equal ones, those of the former
-/// namespace come first, and those of one namespace stay in their order.
+/// Sorts the hits of a query by score, those that a query for a time listed earliest first, and those of a listing newest
+/// first. Of equal ones, those of the former namespace come first, and those of one namespace stay in their order.
 fn sort_hits(hits: &mut [FoundMemory], request: &RetrievalRequest) {
     if request.query.is_some() {
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| listed_time(a).cmp(&listed_time(b))));
         return;
     }
     let field = request.filter.time_field;
     hits.sort_by_key(|hit| Reverse(field.of(&hit.memory)));
+}
+
+/// Returns when a memory happened that was listed for its time.
+fn listed_time(hit: &FoundMemory) -> Option<i64> {
+    if hit.arms == Arms::default() { hit.memory.occurred } else { None }
 }
 
 /// Merges two sorted lists of words. A word occurs as often as in the list that has it more often: both lists have the

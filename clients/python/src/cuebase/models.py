@@ -152,7 +152,7 @@ class DroppedMessage:
 
     #: The position of the message in its conversation, from 0. None for a refused operation of a chat model.
     message: int | None
-    #: `small_talk`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused.
+    #: `small_talk`, `question`, `adds_nothing`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused.
     reason: str
 
 

@@ -63,6 +63,8 @@ function effectOf(write: Write | null, path: string): OutcomeMemory["effect"] {
 
 const REASONS: Record<string, string> = {
   small_talk: "small talk",
+  question: "a question that nobody answers",
+  adds_nothing: "an assistant's message that adds nothing",
   system: "an instruction to the model",
   no_text: "no text",
 };

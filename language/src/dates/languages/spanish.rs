@@ -35,7 +35,7 @@ pub(super) const TABLE: Table = Table {
         (Role::StepAfter(1), "próximo|próxima|proximo|proxima|que viene"),
         (Role::Recent, "último|última|últimos|últimas|ultimo|ultima|ultimos|ultimas|pasados|pasadas"),
         (Role::Period(Unit::Week), "semana"),
-        (Role::Period(Unit::Weekend), "fin de semana"),
+        (Role::Period(Unit::Weekend), "fin de semana|finde"),
         (Role::Period(Unit::Month), "mes"),
         (Role::Period(Unit::Year), "año"),
         (Role::Counted(Unit::Day), "día|días|dia|dias"),

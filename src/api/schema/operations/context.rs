@@ -34,8 +34,19 @@ pub(super) fn context(schemas: &mut Schemas) -> Operation {
             Parameter::query("marks", json_schema!({"type": "string", "enum": ["on", "off"], "default": "on"}))
                 .about("Whether each entry ends with the number of its citation, as `[1]`."),
         )
+        .parameter(
+            Parameter::query(
+                "standing",
+                json_schema!({"type": "string", "enum": ["auto", "off", "all"], "default": "auto"}),
+            )
+            .about(
+                "Which standing facts come first: `auto` those that a request touches, such as an allergy for a recipe, \
+                 `all` all of them.",
+            ),
+        )
         .about(
-            "The text has the claims that the query asks for, then the admitted memories, the most relevant first and \
+            "The text begins with the standing facts and rules that a request touches, within a quarter of `max_tokens`. \
+             Then come the claims that the query asks for, and the admitted memories, the most relevant first and \
              those of one conversation in the order of time. An entry is one line. Memories that no longer hold are \
              left out, or marked if the query asks about the past. `text` is empty if nothing is relevant. `detail` \
              and `explain` have no effect.",

@@ -221,7 +221,8 @@ fn answer(schemas: &mut Schemas) -> Operation {
         "Answer a question from the memories, with citations. Counts as a chat.",
     )
     .about(
-        "The body takes the filters of `GET /v1/retrieve`. With several namespaces, hits and citations have \
+        "The body takes the filters of `GET /v1/retrieve`. `admit` is `balanced` by default, and `current` is `only`, or `any` \
+         for a question about the past. With several namespaces, hits and citations have \
          `namespace`. Without a chat model, or while it fails, the answer consists of quotes and `model` is \
          `extractive`. A list of steps, a table or a code block is then quoted as a whole; a long one is cut with a \
          mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` is an exact part of the memory.",

@@ -1,0 +1,105 @@
+//! Requests, and the standing facts that they touch.
+
+use std::collections::HashSet;
+
+use super::Topics;
+use super::statement::{Standing, standing};
+use super::word_list::Found;
+use crate::tokenize::content_terms;
+
+/// Bytes of a request that are read.
+const BYTES_MAX: usize = 4000;
+/// Characters of a term that a rule and a request may share. Shorter ones are often abbreviations or numbers.
+const TERM_CHARS_MIN: usize = 4;
+
+/// A request for something: a text, a recommendation, a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    topics: Topics,
+    /// The content terms.
+    terms: HashSet<String>,
+}
+
+impl Request {
+    /// Reads a query. `None` if it asks for no work and no advice, but for what was said.
+    pub fn read(query: &str) -> Option<Self> {
+        let query = &query[..query.floor_char_boundary(BYTES_MAX)];
+        let found = Found::of(query);
+        if !found.is_request || found.recalls {
+            return None;
+        }
+        let mut terms = HashSet::new();
+        for term in content_terms(query) {
+            if term.chars().count() >= TERM_CHARS_MIN {
+                terms.insert(term);
+            }
+        }
+        Some(Self { topics: found.topics, terms })
+    }
+
+    /// Returns how much a statement matters to the request: more if they have words in common, and more for a condition
+    /// than for a rule. `None` if it does not matter.
+    pub fn strength(&self, statement: &str) -> Option<usize> {
+        let Standing { topics, conditions, is_rule } = standing(statement);
+        let mut shared = HashSet::new();
+        for term in content_terms(statement) {
+            if self.terms.contains(&term) {
+                shared.insert(term);
+            }
+        }
+        let is_touched = topics.meets(self.topics) || (is_rule && !shared.is_empty());
+        is_touched.then_some(2 * shared.len() + usize::from(conditions.meets(self.topics)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touches(query: &str, statement: &str) -> bool {
+        Request::read(query).is_some_and(|request| request.strength(statement).is_some())
+    }
+
+    #[test]
+    fn a_request_touches_conditions_of_its_topic() {
+        for (query, statement) in [
+            ("Suggest a restaurant for tonight", "Ruth is a vegetarian"),
+            ("What can I take for a headache?", "I'm allergic to ibuprofen"),
+            ("Schlag mir ein Rezept vor", "Ich esse kein Fleisch"),
+            ("Écris une lettre à la mairie", "Je suis dyslexique, désormais des phrases courtes"),
+            ("Dame una receta para la cena", "Soy celíaca"),
+        ] {
+            assert!(touches(query, statement), "{query}");
+        }
+    }
+
+    #[test]
+    fn a_request_touches_rules_that_share_a_word() {
+        let rule = "From now on every invoice goes past Petra first.";
+        assert!(touches("Please send the invoice for March", rule));
+        assert!(!touches("Please water the plants", rule));
+    }
+
+    #[test]
+    fn words_in_common_and_conditions_matter_more() {
+        let request = Request::read("Suggest a walnut cake for the regatta").expect("a request");
+        let common = request.strength("Ruth is allergic to walnuts");
+        let condition = request.strength("Ruth is a vegetarian");
+        let rule = request.strength("From now on we eat at seven");
+        assert!(common > condition && condition > rule && rule.is_some(), "{common:?} {condition:?} {rule:?}");
+    }
+
+    #[test]
+    fn questions_about_what_was_said_touch_nothing() {
+        for query in [
+            "What did Ruth eat in Porto?",
+            "Who is the dentist of Jonas?",
+            "Wann war das Essen mit Ina?",
+            "Which restaurant did you recommend?",
+            "When does my plan for the kitchen start?",
+        ] {
+            assert_eq!(Request::read(query), None, "{query}");
+        }
+        assert!(!touches("Suggest a name for the boat", "Ruth is a vegetarian"));
+    }
+}

@@ -1,0 +1,170 @@
+//! The words of standing facts and of requests, in English, German, French, Spanish, Portuguese, Italian and Dutch, and
+//! some in Chinese and Japanese. Entries are separated by spaces. In a phrase, `_` stands for a space,
+//! and `*` at the end of an entry for any ending.
+
+use super::{Topic, Topics};
+
+/// Words of one topic.
+pub(super) struct TopicWords {
+    pub(super) topic: Topic,
+    pub(super) words: &'static str,
+}
+
+/// A condition of a person, and the topics of the requests that it matters to.
+pub(super) struct Condition {
+    pub(super) topics: Topics,
+    pub(super) words: &'static str,
+}
+
+pub(super) const TOPICS: &[TopicWords] = &[
+    TopicWords {
+        topic: Topic::Food,
+        words: "eat eating food* meal* dinner* lunch* breakfast* supper brunch* snack* recipe* cook cooking cooked bake \
+            baking menu* restaurant* cafe* coffee* latte* tea drink drinks cocktail* smoothie* shake shakes dessert* \
+            cake* pasta pizza* soup* salad* picnic* barbecue* bbq takeaway* takeout groceries grocery ingredient* dish \
+            dishes cuisine buffet catering platter* sandwich* wine beer juice chocolate* \
+            essen mahlzeit* abendessen mittagessen fruhstuck* rezept* kochen koche backen menu getrank* trinken kuchen \
+            torte* nachtisch* vesper* brotzeit* imbiss* speise* zutat* salat* suppe* nudel* kaffee wein bier \
+            manger repas diner dejeuner* recette* cuisin* gouter* gateau* boisson* boire plat plats apero* pique_nique \
+            comer comida* cena cenar cenas almuerzo* almorzar desayun* receta* cocin* postre* tarta* bebida* beber \
+            plato* merienda* tapas \
+            jantar* almoco* receita* cozinh* sobremesa* bolo bolos prato* lanche* \
+            mangiare cibo cene pranzo colazione ricetta* cucin* dolci torta* bevanda* bere ristorant* piatto piatti \
+            merenda* spuntino* \
+            eten maaltijd* avondeten ontbijt* recepten koken bakken toetje* taart* drank* drinken gerecht* hapje* \
+            吃 饭 餐 做菜 菜单 喝 食べ 料理 ご飯 ランチ ディナー レシピ 飲み",
+    },
+    TopicWords {
+        topic: Topic::Health,
+        words: "pain pains painful hurt hurts hurting ache aches aching sore throat fever* cough* headache* migraine* \
+            painkiller* medicine* medication* tablets pill pills ibuprofen paracetamol aspirin antibiotic* doctor* gp \
+            prescri* pharmac* dose dosage swollen inflam* rash symptom* dentist* clinic hospital surgery ointment* \
+            schmerz* arzt arzte arztin apothek* medikament* tablette* salbe* fieber husten entzund* geschwollen zahnarzt* \
+            douleur* medecin* medicament* fievre toux ordonnance* comprime* gonfl* dentiste* \
+            dolor dolores duele medico medica farmacia* fiebre tos pastilla* hinchad* dentista* \
+            dor dores remedio* febre tosse comprimid* inchad* \
+            dolore dolori medicin* febbre pastigli* gonfi* \
+            pijn* arts artsen apotheek medicijn* koorts hoest* pillen dokter* tandarts* \
+            疼 痛 药 医生 发烧 薬 医者 病院",
+    },
+    TopicWords {
+        topic: Topic::Writing,
+        words: "write writing wrote draft* wording reword* rewrite* email* mail letter* message* note notes text texts post \
+            posts article* essay* poem* card cards notice* invitation* summar* translat* proofread* list lists chart* \
+            table* slide slides presentation* explain* describe* reply replies caption* speech story stories \
+            announcement* paragraph* sentence* emoji* bullet* \
+            schreib* entwirf* entwerf* formulier* brief briefe nachricht* aushang* einladung* zusammenfass* ubersetz* \
+            erklar* rede liste* \
+            ecri* redig* lettre* texte* resume* tradui* expliqu* annonce* \
+            escrib* redact* carta cartas mensaje* texto* invitacion* resum* traduc* explica* lista listas parrafo* \
+            escrev* mensagem mensagens convite* traduz* \
+            scriv* lettera lettere messaggi* testo testi invito inviti riassum* spiega* elenco elenchi \
+            schrijf* opstel* brieven bericht* tekst* uitnodiging* samenvat* vertaal* uitleg* lijst* \
+            写 翻译 总结 解释 書い 書く 翻訳 まとめ 説明 メール",
+    },
+    TopicWords {
+        topic: Topic::Appointments,
+        words: "calendar* schedul* appointment* meeting* slot slots lesson* reschedul* deadline* booking* \
+            timetable* available availability \
+            termin* kalender* besprechung* stundenplan* \
+            rendez_vous agenda* calendrier* reunion* horaire* \
+            cita citas calendario* horario* \
+            consulta* reuniao reunioes marcar \
+            appuntament* riunion* orario orari \
+            afspraak afspraken vergadering* rooster* \
+            预约 日程 会议 予約 会議",
+    },
+    TopicWords {
+        topic: Topic::Travel,
+        words: "travel* trip trips fly flying flight* plane planes train trains hotel* airport* holiday* vacation* \
+            journey* \
+            reise* flug fluge flieg* zug urlaub* \
+            voyage* avion* vacances \
+            viaj* vuelo* tren trenes vacaciones \
+            viage* voo voos aviao comboio* ferias \
+            viagg* volo voli aereo aerei treno treni vacanz* \
+            reis reizen vlucht* vlieg* trein* vakantie* \
+            旅行 飞机 火车 飛行機 電車",
+    },
+    TopicWords {
+        topic: Topic::Software,
+        words: "deploy* commit commits code coding function* branch* refactor* database* server* script scripts production \
+            staging release* bug bugs api apis migration* repository pull_request endpoint* handler* pipeline* lint*",
+    },
+];
+
+pub(super) const CONDITIONS: &[Condition] = &[
+    Condition {
+        topics: Topics::of(&[Topic::Food, Topic::Health]),
+        words: "allerg* alergi* alergic* intoleran* intolleran* unvertraglich* anaphyla* diabet* アレルギー 过敏 過敏 аллерг*",
+    },
+    Condition {
+        topics: Topics::of(&[Topic::Food]),
+        words: "vegetarian* vegan vegans veganism veggie pescatarian* vegetari* vegano vegana vegane veganer coeliac* celiac* \
+            zoliakie celiaqu* gluten* lactose laktose* lattosio lactosa halal kosher koscher caffeine koffein* non_veg don't_eat doesn't_eat can't_eat cannot_eat don't_drink doesn't_drink no_meat \
+            esse_kein* isst_kein* esse_nicht trinke_kein* ne_mange_pas ne_mange_plus ne_bois_pas no_como no_come no_bebo \
+            nao_como nao_come nao_bebo non_mangio non_mangia non_bevo eet_geen drink_geen 素食 吃素 菜食 ベジタリアン",
+    },
+    Condition {
+        topics: Topics::of(&[Topic::Health]),
+        words: "ulcer* asthma* asma epilep* pregnan* schwanger* enceinte embarazad* gravida incinta zwanger pacemaker \
+            blood_pressure blood_thinner* kidney* thyroid* schilddruse* mcg insulin* penicillin* penicilin* penicilina \
+            ibuprofeno ibuprofen heart_condition 怀孕 高血压 妊娠",
+    },
+    Condition {
+        topics: Topics::of(&[Topic::Writing]),
+        words: "dyslex* legasthen* dislex* dislessic* colour_blind color_blind colourblind colorblind farbenblind daltoni* \
+            kleurenblind deaf hard_of_hearing schwerhorig* malentendant* 色盲 色覚",
+    },
+    Condition {
+        topics: Topics::of(&[Topic::Travel]),
+        words: "wheelchair* rollstuhl* fauteuil_roulant silla_de_ruedas cadeira_de_rodas sedia_a_rotelle rolstoel* \
+            fear_of_flying afraid_of_flying don't_fly flugangst",
+    },
+];
+
+/// Words that make a statement a rule for the future.
+pub(super) const RULES: &str = "from_now_on in_future in_the_future ground_rule* house_rule* the_rule new_rule rule_is \
+    please_no please_never please_always please_don't no_more don't_ever not_even always_use never_use must_never \
+    must_always first_rule \
+    ab_sofort ab_jetzt kunftig in_zukunft bitte_kein* bitte_nie bitte_immer bitte_nicht regel \
+    desormais dorenavant a_l'avenir regle jamais_de toujours_en \
+    a_partir_de_ahora de_ahora_en_adelante norma_de_la_casa regla siempre_en por_favor_no \
+    a_partir_de_agora daqui_em_diante regra por_favor_nao \
+    d'ora_in_poi da_ora_in_poi regola per_favore_non \
+    vanaf_nu voortaan regel_is liever_geen \
+    从现在起 以后不要 これから 気をつけて";
+
+/// Words with which a sentence begins that is a rule.
+pub(super) const RULE_BEGINNINGS: &str = "always never please_no no_more don't_ever immer nie niemals toujours jamais siempre nunca \
+    sempre mai altijd nooit";
+
+/// Verbs with which a request begins.
+pub(super) const REQUEST_BEGINNINGS: &str = "suggest recommend plan make write draft give_me give_us get_me find choose pick order \
+    book prepare put set_out list show_me explain help check translate proofread summarise summarize create design build \
+    add run push deploy tell_me need looking_for cook any_ideas remind \
+    schlag empfiehl plane plan mach schreib* entwirf* gib such find stell* bestell* erklar* hilf koch* zeig* nenn* \
+    suggere* propose* recommande* prepare* fais ecris redige* donne* trouve* choisis explique* aide* des_idees \
+    sugiere* recomienda* planea prepara* haz escribe* redacta* dame busca* elige explica* ayuda* dime ideas \
+    sugere* recomenda* planeia faz escreve* da_me procura* escolhe* ajuda* diz_me ideias \
+    suggerisci consiglia* pianifica fai scrivi* dammi trova* scegli spiega* aiuta* dimmi idee \
+    stel_voor raad_aan maak schrijf* geef zoek kies leg_uit help ideeen \
+    推荐 建议 帮我 请 写 おすすめ 教えて";
+
+/// Phrases that ask for advice or for work, wherever they stand.
+pub(super) const REQUEST_PHRASES: &str = "can_you could_you would_you will_you please any_ideas what_should what_can how_should \
+    where_should which_should should_i can_i how_do_i how_can_i what_do_you_suggest what_would_you \
+    kannst_du konntest_du konnen_sie bitte was_soll was_kann was_muss wo_kann wie_kann soll_ich kann_ich \
+    peux_tu pourrais_tu pouvez_vous s'il_te_plait s'il_vous_plait que_dois qu'est_ce_que_je_peux je_peux \
+    puedes podrias por_favor que_puedo que_debo como_puedo que_me_tomo \
+    podes poderias que_posso o_que_devo como_posso \
+    puoi potresti per_favore cosa_posso cosa_devo come_posso \
+    kun_je zou_je alsjeblieft wat_kan wat_moet hoe_kan \
+    怎么 帮我 ください 作って 書いて 選んで 推荐";
+
+/// Phrases of questions about what was said or done, which are no requests.
+pub(super) const RECALLING: &str = "did_you did_i did_we did_she did_he did_they do_you_remember you_told you_said i_told i_said \
+    you_recommended you_suggested was_it remind_me_what remind_me_when remind_me_who remind_me_which \
+    hast_du habe_ich hab_ich haben_wir hattest_du weisst_du_noch as_tu ai_je avons_nous m'as_tu tu_te_souviens \
+    dijiste recomendaste te_dije recuerdas disseste recomendaste te_disse lembras hai_detto ho_detto abbiamo ricordi \
+    heb_je heb_ik hebben_we weet_je_nog";
