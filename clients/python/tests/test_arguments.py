@@ -294,11 +294,11 @@ def test_a_context_is_text_with_citations() -> None:
     citation = {"path": "facts/tea.md", "section": None, "score": 0.5}
     server = Recorder({"text": "- Tea", "tokens": 3, "citations": [citation], "namespace": "mine,team"})
     client = Client(key="key", transport=server)
-    found = client.context("tea, and milk", max_tokens=100, admit="strict", namespace=["mine", "team"])
+    found = client.context("tea, and milk", max_tokens=100, standing="off", admit="strict", namespace=["mine", "team"])
     assert (found.text, found.tokens, found.namespace) == ("- Tea", 3, "mine,team")
     assert found.citations == (cuebase.ContextCitation("facts/tea.md", None, 0.5),)
     sent = dict(server.requests[0].url.params)
-    assert sent == {"q": "tea, and milk", "max_tokens": "100", "admit": "strict", "namespace": "mine,team"}
+    assert sent == {"q": "tea, and milk", "max_tokens": "100", "standing": "off", "admit": "strict", "namespace": "mine,team"}
 
 
 def test_a_profile_has_claims_with_times() -> None:

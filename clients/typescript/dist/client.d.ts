@@ -99,10 +99,12 @@ export declare class Client {
     answer(question: string, filters?: t.Filters): Promise<t.Answer>;
     /**
      * Returns text for a prompt: what the memories hold about a query, which may ask for several things. `text` is empty if
-     * nothing is relevant.
+     * nothing is relevant. A request ("suggest a recipe") begins with the standing facts that it touches, such as an
+     * allergy; `standing` leaves them out or shows all.
      */
     context(query: string, options?: t.Filters & {
         max_tokens?: number;
+        standing?: "auto" | "off" | "all";
     }): Promise<t.Context>;
     /** Returns what the memories claim about a subject; by default about the user. */
     profile(options?: {

@@ -235,7 +235,8 @@ export class Client {
     }
     /**
      * Returns text for a prompt: what the memories hold about a query, which may ask for several things. `text` is empty if
-     * nothing is relevant.
+     * nothing is relevant. A request ("suggest a recipe") begins with the standing facts that it touches, such as an
+     * allergy; `standing` leaves them out or shows all.
      */
     async context(query, options = {}) {
         const sent = { q: query, ...options, namespace: this.#inAll(options.namespace) };

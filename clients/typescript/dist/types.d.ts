@@ -71,7 +71,7 @@ export interface Accepted {
 export interface DroppedMessage {
     /** The position of the message in its conversation, from 0. `null` for a refused operation of a chat model. */
     message: number | null;
-    /** `small_talk`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused. */
+    /** `small_talk`, `question`, `adds_nothing`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused. */
     reason: string;
 }
 /** Progress of the ingestion of a document. */
@@ -280,6 +280,8 @@ export interface ContextCitation {
     /** Heading of the section that the text has in place of a long memory. */
     section: string | null;
     score: number;
+    /** Present if the memory is a standing fact or rule that the request touches. */
+    standing?: true;
     /** The namespace of the memory, if several namespaces were searched. */
     namespace?: string;
 }

@@ -292,9 +292,13 @@ export class Client {
 
   /**
    * Returns text for a prompt: what the memories hold about a query, which may ask for several things. `text` is empty if
-   * nothing is relevant.
+   * nothing is relevant. A request ("suggest a recipe") begins with the standing facts that it touches, such as an
+   * allergy; `standing` leaves them out or shows all.
    */
-  async context(query: string, options: t.Filters & { max_tokens?: number } = {}): Promise<t.Context> {
+  async context(
+    query: string,
+    options: t.Filters & { max_tokens?: number; standing?: "auto" | "off" | "all" } = {},
+  ): Promise<t.Context> {
     const sent = { q: query, ...options, namespace: this.#inAll(options.namespace) };
     const context = await this.#do<t.Context>("GET", "/v1/context", { query: sent });
     return { ...context, citations: context.citations ?? [] };

@@ -316,6 +316,8 @@ export interface ContextCitation {
   /** Heading of the section that the text has in place of a long memory. */
   section: string | null;
   score: number;
+  /** Present if the memory is a standing fact or rule that the request touches. */
+  standing?: true;
   /** The namespace of the memory, if several namespaces were searched. */
   namespace?: string;
 }

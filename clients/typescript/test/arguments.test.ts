@@ -261,11 +261,11 @@ test("a context is text with citations, and hits can be admitted", async () => {
   const context = { text: "- Tea", tokens: 3, citations: [citation], namespace: "mine,team" };
   const { sent, fetch } = recording({ ...context, hits: [] });
   const client = new Client({ key: "key", fetch });
-  const found = await client.context("tea, and milk", { max_tokens: 100, admit: "strict", namespace: ["mine", "team"] });
+  const found = await client.context("tea, and milk", { max_tokens: 100, standing: "off", admit: "strict", namespace: ["mine", "team"] });
   assert.deepEqual([found.text, found.tokens, found.citations, found.namespace], ["- Tea", 3, [citation], "mine,team"]);
   await client.retrieve("tea", { admit: "balanced" });
   const queries = sent.map(({ url }) => Object.fromEntries(new URL(url).searchParams));
-  const first = { q: "tea, and milk", max_tokens: "100", admit: "strict", namespace: "mine,team" };
+  const first = { q: "tea, and milk", max_tokens: "100", standing: "off", admit: "strict", namespace: "mine,team" };
   assert.deepEqual(queries, [first, { q: "tea", admit: "balanced" }]);
 });
 

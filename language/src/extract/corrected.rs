@@ -16,68 +16,87 @@ const MESSAGES_MAX: usize = 12;
 const QUOTED_BYTES_MAX: usize = 600;
 /// Words of a correction. A longer message tells something of its own.
 const WORDS_MAX: usize = 80;
-/// Words at the beginning of a message or a sentence in which a mark stands.
-const MARK_WORDS: usize = 6;
+/// Words of a sentence in which a confession of a mistake stands.
+const CONFESSION_WORDS_MAX: usize = 16;
 /// What a word counts that a correction denies, in words that both messages have.
 const DENIED_WEIGHT: usize = 4;
 
-/// Phrases that announce a correction, in English, German, French, Spanish, Portuguese, Italian and Dutch, folded.
-const MARKS: [&str; 52] = [
+/// Phrases with which a sentence begins that corrects something, in English, German, French, Spanish, Portuguese, Italian and
+/// Dutch, folded.
+const BEGINNINGS: [&str; 31] = [
     "no wait",
     "wait no",
     "oh wait",
-    "wait",
+    "wait i",
     "hang on",
     "hold on",
-    "scratch that",
-    "scratch the",
-    "scrap that",
-    "scrap the",
+    "scratch",
+    "scrap",
     "strike that",
-    "strike the",
     "correction",
     "my mistake",
     "my bad",
     "oops",
+    "moment",
+    "nein warte",
+    "halt stopp",
+    "korrektur",
+    "non attends",
+    "attends non",
+    "rectification",
+    "espera no",
+    "no espera",
+    "corrijo",
+    "correccion",
+    "nao espera",
+    "corrigindo",
+    "no aspetta",
+    "aspetta no",
+    "correzione",
+    "nee wacht",
+    "correctie",
+];
+/// Phrases by which somebody says that they made a mistake, wherever they stand in a sentence.
+const CONFESSIONS: [&str; 33] = [
     "i meant",
     "i misread",
     "i misspoke",
+    "i mistyped",
     "i was wrong",
     "i got that wrong",
+    "i told you the wrong",
     "i mixed up",
     "i mixed that up",
     "i swapped",
-    "moment",
-    "warte",
-    "nein warte",
-    "korrektur",
     "ich meinte",
     "ich hab mich vertan",
     "ich habe mich vertan",
     "verwechselt",
     "vertauscht",
     "verlesen",
-    "attends",
-    "non attends",
-    "rectification",
+    "verschrieben",
     "je me suis trompe",
+    "je me suis trompee",
     "je voulais dire",
-    "espera",
-    "no espera",
-    "corrijo",
-    "correccion",
     "me equivoque",
+    "me he equivocado",
     "queria decir",
+    "quise decir",
     "enganei me",
+    "me enganei",
     "queria dizer",
-    "aspetta",
     "mi sono sbagliato",
     "mi sono sbagliata",
     "volevo dire",
     "ik bedoelde",
+    "ik heb me vergist",
+    "verkeerd gelezen",
 ];
+/// Interjections before the beginning of a correction.
+const INTERJECTIONS: [&str; 16] =
+    ["oh", "ah", "ach", "argh", "hm", "hmm", "sorry", "ups", "no", "nein", "non", "nao", "nee", "ok", "okay", "perdon"];
 /// Words that deny the word after them.
-const DENIALS: [&str; 10] = ["not", "isn't", "wasn't", "nicht", "statt", "pas", "no", "nao", "non", "niet"];
+const DENIALS: [&str; 9] = ["not", "isn't", "wasn't", "nicht", "statt", "pas", "nao", "non", "niet"];
 /// Words between a denial and what it denies.
 const ARTICLES: [&str; 22] = [
     "the", "a", "an", "on", "at", "in", "der", "die", "das", "dem", "den", "am", "le", "la", "les", "el", "los", "o",
@@ -115,12 +134,11 @@ pub(super) fn find(messages: &[Message<'_>], steps: &Steps<'_>) -> Result<Option
         }
         steps.take(2 * earlier.text.len())?;
         let earlier = self::words(earlier.text);
-        let has = |word: &str| earlier.iter().any(|other| other.folded == word);
-        let denied_count = denied.iter().filter(|word| has(word)).count();
+        let denied_count = denied.iter().filter(|word| are_words_of(&earlier, word)).count();
         if denied_count == 0 && !is_marked {
             continue;
         }
-        let shared = words.iter().filter(|word| is_content(word) && has(&word.folded)).count();
+        let shared = words.iter().filter(|word| is_content(word) && are_words_of(&earlier, &word.folded)).count();
         let weight = 1 + shared + DENIED_WEIGHT * denied_count;
         if best.is_none_or(|(most, _)| weight > most) {
             best = Some((weight, other));
@@ -147,19 +165,33 @@ fn is_content(word: &Word) -> bool {
     (word.is_value || word.folded.chars().count() > 2) && !is_filler(&word.folded) && !is_stop_word(&word.folded)
 }
 
-/// Whether a phrase that announces a correction stands near the beginning of a sentence.
+/// Whether a sentence begins as a correction does, or says that the speaker made a mistake.
 fn is_marked(text: &str) -> bool {
     for sentence in text.split(['.', '!', '?', '\n', '…']) {
-        let mut beginning = String::from(" ");
-        for word in words(sentence).iter().take(MARK_WORDS) {
-            beginning.push_str(&word.folded);
-            beginning.push(' ');
+        let words = words(sentence);
+        let mut spaced = String::from(" ");
+        for word in words.iter().take(CONFESSION_WORDS_MAX) {
+            spaced.push_str(&word.folded);
+            spaced.push(' ');
         }
-        if MARKS.iter().any(|mark| beginning.contains(&format!(" {mark} "))) {
+        let mut beginning = &spaced[..];
+        loop {
+            if BEGINNINGS.iter().any(|mark| begins_with(beginning, mark)) {
+                return true;
+            }
+            let Some(interjection) = INTERJECTIONS.iter().find(|word| begins_with(beginning, word)) else { break };
+            beginning = &beginning[interjection.len() + 1..];
+        }
+        if CONFESSIONS.iter().any(|phrase| spaced.contains(&format!(" {phrase} "))) {
             return true;
         }
     }
     false
+}
+
+/// Whether words, each after a space, begin with a phrase.
+fn begins_with(spaced: &str, phrase: &str) -> bool {
+    spaced.get(1..).and_then(|words| words.strip_prefix(phrase)).is_some_and(|rest| rest.starts_with(' '))
 }
 
 /// Returns the numbers and names that a correction denies.
@@ -172,11 +204,17 @@ fn denied(words: &[Word]) -> Vec<&str> {
         let value = words[at + 1..].iter().find(|word| !ARTICLES.contains(&word.folded.as_str()));
         if let Some(value) = value
             && value.is_value
+            && is_content(value)
         {
             denied.push(value.folded.as_str());
         }
     }
     denied
+}
+
+/// Whether a word is among some others.
+fn are_words_of(words: &[Word], folded: &str) -> bool {
+    words.iter().any(|word| word.folded == folded)
 }
 
 #[cfg(test)]
@@ -197,6 +235,7 @@ mod tests {
         assert_eq!(corrected(&["Bo sold his kayak for 300.", "no wait, 350"]), Some(0));
         assert_eq!(corrected(&["Die Regatta ist am 12. Juni.", "Moment, verlesen: am 13."]), Some(0));
         assert_eq!(corrected(&["La regata es el 12 de junio.", "Perdón, corrijo: el 13."]), Some(0));
+        assert_eq!(corrected(&["Mein Kurs ist am Montag.", "ach Mist, Montag hab ich vertauscht"]), Some(0));
     }
 
     #[test]
@@ -210,6 +249,8 @@ mod tests {
     fn other_messages_correct_nothing() {
         assert_eq!(corrected(&["His name is Ruben.", "We did not go to Oslo."]), None);
         assert_eq!(corrected(&["His name is Ruben.", "He is not tall."]), None);
+        assert_eq!(corrected(&["I paddled to the island.", "What a moment! Wait until I tell you."]), None);
+        assert_eq!(corrected(&["I paddled to the island.", "No, I did not swim."]), None);
         assert_eq!(corrected(&["no wait, Thursday"]), None);
         let other = [message(Some("Bo"), "It is on Friday."), message(Some("Ann"), "no wait, Thursday")];
         assert!(find(&other, &Steps::unlimited()).expect("not interrupted").is_none());

@@ -22,8 +22,10 @@ use super::search_result::FoundMemory;
 use crate::error::Result;
 use crate::namespace::registry::Lease;
 
-/// Memories of a time that are read at most.
-const SCANNED_MAX: usize = 400;
+/// Memories of a time among which those of a speaker, or those that a filter accepts, are looked for.
+const SCANNED_MAX: usize = 200;
+/// Memories of the days after a time among which those are looked for that tell of it.
+const TOLD_MAX: usize = 50;
 /// Days of a time of which people still tell in the [`TOLD_DAYS`] after it.
 const DAYS_MAX: i64 = 3;
 const TOLD_DAYS: i64 = 3;
@@ -51,7 +53,7 @@ pub(super) struct TimeListing {
 pub(super) fn list_time(lease: &Lease, asked: &TimeOnly, search: &RequestSearch<'_>) -> Result<TimeListing> {
     for range in in_order(asked, search.asked_at().as_millisecond()) {
         let time = AskedTime { range, days: days(range, search.request.zone.as_ref()) };
-        let (head, mut listed) = time.list(lease, search)?;
+        let (head, mut listed) = time.list(lease, asked, search)?;
         let filter = &search.request.filter;
         listed.retain(|listed| time.has(listed) && is_said_by(listed, asked) && filter.accepts(&listed.memory));
         if !listed.is_empty() {
@@ -92,9 +94,10 @@ fn date(at: i64, zone: &TimeZone) -> Option<Date> {
 
 impl AskedTime<'_> {
     /// Lists the memories of the time, and those in which it may be told of. Returns them with the head of the index.
-    fn list(&self, lease: &Lease, search: &RequestSearch<'_>) -> Result<(Option<Head>, Vec<Listed>)> {
-        let RetrievalRequest { filter, as_of, currency, budget, .. } = search.request;
-        let told = if self.days.is_some() { TOLD_DAYS * DAY_MS } else { 0 };
+    fn list(&self, lease: &Lease, asked: &TimeOnly, search: &RequestSearch<'_>) -> Result<(Option<Head>, Vec<Listed>)> {
+        let RetrievalRequest { filter, as_of, currency, limit, budget, .. } = search.request;
+        let (told, told_max) = if self.days.is_some() { (TOLD_DAYS * DAY_MS, TOLD_MAX) } else { (0, 0) };
+        let is_chosen = filter.since.is_some() || filter.until.is_some() || !asked.speaker.is_empty();
         let filter = Filter {
             since: Some(self.range.start),
             until: Some(self.range.end.saturating_add(told)),
@@ -105,7 +108,7 @@ impl AskedTime<'_> {
             filter: &filter,
             order: ListingOrder::OldestFirst,
             offset: 0,
-            limit: SCANNED_MAX,
+            limit: if is_chosen { SCANNED_MAX } else { *limit + told_max },
             now: search.now.as_millisecond(),
             as_of: *as_of,
             currency: *currency,

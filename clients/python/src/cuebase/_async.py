@@ -444,6 +444,7 @@ class AsyncClient:
         query: str,
         *,
         max_tokens: int | None = None,
+        standing: m.StandingFacts | None = None,
         admit: m.Admission | None = None,
         namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
@@ -462,12 +463,14 @@ class AsyncClient:
     ) -> m.Context:
         """Returns text for a prompt: what the memories hold about a query, which may ask for several things.
 
-        `text` is empty if nothing is relevant. `admit` is `balanced` by default. Takes the namespaces and filters of
-        `retrieve`.
+        `text` is empty if nothing is relevant. `admit` is `balanced` by default. A request ("suggest a recipe") begins with
+        the standing facts that it touches, such as an allergy; `standing` leaves them out or shows all. Takes the
+        namespaces and filters of `retrieve`.
         """
         sent = params(
             q=query,
             max_tokens=max_tokens,
+            standing=standing,
             admit=admit,
             namespace=self._in_all(namespace),
             tiers=tiers,

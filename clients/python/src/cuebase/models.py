@@ -11,6 +11,8 @@ Tier = Literal["facts", "incidents", "rules", "skills"]
 TimeField = Literal["occurred", "created", "updated"]
 #: What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others.
 Current = Literal["first", "only", "any"]
+#: Which standing facts a context begins with.
+StandingFacts = Literal["auto", "off", "all"]
 Admission = Literal["all", "recall", "balanced", "strict"]
 #: A way of finding a memory: by the words of the query, by a cue near it, or by a relation to one of the best hits.
 Arm = Literal["lexical", "cue", "graph"]
@@ -413,6 +415,8 @@ class ContextCitation:
     score: float
     #: The namespace of the memory, if several namespaces were searched.
     namespace: str | None = None
+    #: Whether it is a standing fact or rule that the request touches.
+    standing: bool = False
 
 
 @dataclass(frozen=True)

@@ -306,7 +306,8 @@ def answer(value: m.Json) -> m.Answer:
 
 def context(value: m.Json) -> m.Context:
     def citation(each: m.Json) -> m.ContextCitation:
-        return m.ContextCitation(each["path"], each.get("section"), each["score"], each.get("namespace"))
+        standing = each.get("standing", False)
+        return m.ContextCitation(each["path"], each.get("section"), each["score"], each.get("namespace"), standing)
 
     return m.Context(value["text"], value["tokens"], many(citation, value.get("citations")), value["namespace"])
 
