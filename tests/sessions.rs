@@ -106,13 +106,13 @@ fn a_correction_quotes_what_it_corrects_and_a_context_shows_both_once() {
     let said = |text: &str| json!([{"role": "user", "content": text}]);
     exchange(&server, "s1", "2026-03-02T09:00:00Z", &said("The regatta in Porto starts on 12 June."));
     exchange(&server, "s1", "2026-03-02T09:01:00Z", &said("Bo sold his kayak to Ines."));
-    let write = exchange(&server, "s1", "2026-03-02T09:02:00Z", &said("no wait, I misread it. The 13th"));
+    let write = exchange(&server, "s1", "2026-03-02T09:02:00Z", &said("no wait, the regatta starts on the 13th"));
     let quote = "User: The regatta in Porto starts on 12 June (12 June 2026).";
     let memory = made(&server, &write);
     assert!(memory["content"].as_str().expect("content").ends_with(&format!("\n> {quote}\n")), "{memory}");
     let context = server.get("/v1/context?marks=off&q=When+does+the+regatta+in+Porto+start%3F").body;
     let text = context["text"].as_str().expect("a text");
-    assert!(text.contains(&format!("The 13th ({quote})")), "{text}");
+    assert!(text.contains(&format!("no wait, the regatta starts on the 13th ({quote})")), "{text}");
     assert_eq!(text.matches("The regatta in Porto").count(), 1, "{text}");
 }
 

@@ -44,8 +44,9 @@ fn standing(server: &Server, query: &str) -> Vec<String> {
 fn a_request_begins_with_the_conditions_of_its_topic() {
     let (_folder, server) = server_with_standing_facts();
     let allergy = format!("- 2 Mar 2026 User: {ALLERGY}");
-    assert_eq!(standing(&server, "q=Suggest+a+cake+recipe+for+Sunday"), [allergy.clone()]);
-    assert_eq!(standing(&server, "q=Schlag+mir+ein+Rezept+vor"), [allergy]);
+    for query in ["q=Suggest+a+cake+recipe+for+Sunday", "q=Schlag+mir+ein+Rezept+vor"] {
+        assert_eq!(standing(&server, query), [&*allergy], "{query}");
+    }
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_speaker_may_be_named() {
 #[test]
 fn a_filter_still_counts() {
     let (_folder, server) = server_with_memories();
-    assert_eq!(found(&server, "What+happened+in+May+2026%3F&path=facts/jonas"), listed(&[2]));
+    assert_eq!(found(&server, "What+happened+in+May+2026%3F&paths=facts/jonas"), listed(&[2]));
 }
 
 #[test]

@@ -34,7 +34,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a question from the memories, with citations. Counts as a chat.
-         * @description The body takes the filters of `GET /v1/retrieve`. With several namespaces, hits and citations have `namespace`. Without a chat model, or while it fails, the answer consists of quotes and `model` is `extractive`. A list of steps, a table or a code block is then quoted as a whole; a long one is cut with a mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` is an exact part of the memory.
+         * @description The body takes the filters of `GET /v1/retrieve`. `admit` is `balanced` by default, and `current` is `only`, or `any` for a question about the past. With several namespaces, hits and citations have `namespace`. Without a chat model, or while it fails, the answer consists of quotes and `model` is `extractive`. A list of steps, a table or a code block is then quoted as a whole; a long one is cut with a mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` is an exact part of the memory.
          */
         post: operations["answer"];
         delete?: never;
@@ -120,7 +120,7 @@ export interface paths {
         };
         /**
          * Return text for a prompt: what the memories hold about a query. Counts as a read.
-         * @description The text has the claims that the query asks for, then the admitted memories, the most relevant first and those of one conversation in the order of time. An entry is one line. Memories that no longer hold are left out, or marked if the query asks about the past. `text` is empty if nothing is relevant. `detail` and `explain` have no effect.
+         * @description The text begins with the standing facts and rules that a request touches, within a quarter of `max_tokens`. Then come the claims that the query asks for, and the admitted memories, the most relevant first and those of one conversation in the order of time. An entry is one line. Memories that no longer hold are left out, or marked if the query asks about the past. `text` is empty if nothing is relevant. `detail` and `explain` have no effect.
          */
         get: operations["context"];
         put?: never;
@@ -951,6 +951,8 @@ export interface components {
             score: number;
             /** @description Heading of the section that the text has in place of a long memory; null for a whole memory. */
             section: string | null;
+            /** @description Whether the memory is a standing fact or rule that the request touches. Absent otherwise. */
+            standing?: boolean;
         };
         /** @description What a group of features adds to the log-odds. */
         Contribution: {
@@ -1083,8 +1085,9 @@ export interface components {
              */
             message: number | null;
             /**
-             * @description `small_talk`; `system` for an instruction to the model; `no_text`; `too_long` for a message of which only the first
-             *     200 memories are kept; or why an operation of a chat model was refused.
+             * @description `small_talk`; `question` (nobody answers it); `adds_nothing` (an assistant's message that only acknowledges or
+             *     repeats); `system` (an instruction to the model); `no_text`; or `too_long` (only the first 200 memories are kept).
+             *     For an operation of a chat model, why it was refused.
              */
             reason: string;
         };
@@ -2445,6 +2448,8 @@ export interface operations {
                 max_tokens?: number;
                 /** @description Whether each entry ends with the number of its citation, as `[1]`. */
                 marks?: "on" | "off";
+                /** @description Which standing facts come first: `auto` those that a request touches, such as an allergy for a recipe, `all` all of them. */
+                standing?: "auto" | "off" | "all";
             };
             header?: never;
             path?: never;

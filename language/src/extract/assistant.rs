@@ -23,8 +23,10 @@ const BEFORE_BYTES_MAX: usize = 2000;
 const ANSWER_WITH_DETAILS_MIN: usize = 2;
 /// New content words of any other answer to a question.
 const ANSWER_MIN: usize = 6;
-/// New content words of a message that answers no question.
-const OTHER_MIN: usize = 12;
+/// New content words of a message with a new number that answers no question: a finding.
+const FINDING_MIN: usize = 5;
+/// New content words of any other message.
+const OTHER_MIN: usize = 18;
 /// How often a message is read.
 const PASSES: usize = 6;
 /// The mark of a block of code. Code is kept.
@@ -54,13 +56,14 @@ pub(super) fn is_worth_keeping(
             new.extend(content_words(sentence).into_iter().filter(|word| !said.contains(word)));
         }
     }
-    if new.len() >= OTHER_MIN {
+    let has_number = new.iter().any(|word| has_digit(word));
+    if new.len() >= if has_number { FINDING_MIN } else { OTHER_MIN } {
         return Ok(true);
     }
     if position != Position::AfterQuestion {
         return Ok(false);
     }
-    let has_details = new.iter().any(|word| has_digit(word)) || has_items(text) || has_new_name(&statement, &new);
+    let has_details = has_number || has_items(text) || has_new_name(&statement, &new);
     Ok(new.len() >= if has_details { ANSWER_WITH_DETAILS_MIN } else { ANSWER_MIN })
 }
 
@@ -161,8 +164,10 @@ mod tests {
     #[test]
     fn what_nobody_asked_for_has_to_say_more() {
         assert!(!is_kept(TOLD, "Norton Power is the cheapest."));
-        let advice = "Two things lower the bill at once: bleed the radiators on every floor, and set the flow temperature of \
-            the boiler to fifty degrees instead of seventy.";
+        assert!(is_kept(TOLD, "The staging gateway of the supplier listens on port 8443."));
+        let advice = "Several things lower a bill quickly: bleed radiators upstairs, insulate pipes in the cellar, choose a thicker \
+            curtain before the balcony door, close shutters after sunset, dry laundry outdoors, bake bread and potatoes \
+            together, and descale the kettle.";
         assert!(is_kept(TOLD, advice));
         assert!(is_kept(TOLD, "```sh\nls\n```"));
     }

@@ -2,10 +2,10 @@
 //!
 //! A turn becomes one statement, and a long one several ([`statements`]). Small talk and reactions are left out
 //! ([`crate::text::small_talk`], [`crate::text::reactions`]). A turn that only asks is quoted by the memory that answers it
-//! ([`turns`]), and a correction quotes the message that it corrects ([`corrected`]); in a chat with an assistant, one without an answer is left out, and so is what the assistant says without
-//! adding anything ([`assistant`]). Relative dates are resolved ([`crate::dates`]), the words decide the tier ([`tiers`],
-//! [`procedure`]), and names ([`entities`]) and cues ([`cues`]) are found. The drafts are linked ([`drafts`]). Wording and
-//! speaker are kept: no text is paraphrased.
+//! ([`turns`]), and what is corrected by its correction ([`corrected`]). In a chat with an assistant, a question without an
+//! answer is left out, and so is what the assistant says without adding anything ([`assistant`]). Relative dates are
+//! resolved ([`crate::dates`]), the words decide the tier ([`tiers`], [`procedure`]), and names ([`entities`]) and cues
+//! ([`cues`]) are found. The drafts are linked ([`drafts`]). Wording and speaker are kept: no text is paraphrased.
 //!
 //! The time is linear in the conversation's length, for any text. Each step reports the characters that it examines to
 //! [`Steps`], which can interrupt it.

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::Topics;
 use super::statement::{Standing, standing};
 use super::word_list::Found;
-use crate::tokenize::content_terms;
+use crate::text::filler::is_filler;
+use crate::tokenize::{fold, for_each_term};
 
 /// Bytes of a request that are read.
 const BYTES_MAX: usize = 4000;
@@ -28,28 +29,29 @@ impl Request {
         if !found.is_request || found.recalls {
             return None;
         }
-        let mut terms = HashSet::new();
-        for term in content_terms(query) {
-            if term.chars().count() >= TERM_CHARS_MIN {
-                terms.insert(term);
-            }
-        }
-        Some(Self { topics: found.topics, terms })
+        Some(Self { topics: found.topics, terms: telling_terms(query) })
     }
 
     /// Returns how much a statement matters to the request: more if they have words in common, and more for a condition
     /// than for a rule. `None` if it does not matter.
     pub fn strength(&self, statement: &str) -> Option<usize> {
         let Standing { topics, conditions, is_rule } = standing(statement);
-        let mut shared = HashSet::new();
-        for term in content_terms(statement) {
-            if self.terms.contains(&term) {
-                shared.insert(term);
-            }
-        }
-        let is_touched = topics.meets(self.topics) || (is_rule && !shared.is_empty());
-        is_touched.then_some(2 * shared.len() + usize::from(conditions.meets(self.topics)))
+        let shared = telling_terms(statement).intersection(&self.terms).count();
+        let is_touched = topics.meets(self.topics) || (is_rule && shared > 0);
+        is_touched.then_some(2 * shared + usize::from(conditions.meets(self.topics)))
     }
+}
+
+/// Returns the terms of a text by which a rule and a request can have something in common: not those of filler such as
+/// "please".
+fn telling_terms(text: &str) -> HashSet<String> {
+    let mut terms = HashSet::new();
+    for_each_term(text, |term| {
+        if term.text.chars().count() >= TERM_CHARS_MIN && !is_filler(&fold(term.word)) {
+            terms.insert(term.text.to_owned());
+        }
+    });
+    terms
 }
 
 #[cfg(test)]
@@ -78,6 +80,7 @@ mod tests {
         let rule = "From now on every invoice goes past Petra first.";
         assert!(touches("Please send the invoice for March", rule));
         assert!(!touches("Please water the plants", rule));
+        assert!(!touches("Please water the plants", "From now on, please no emojis."));
     }
 
     #[test]

@@ -125,9 +125,9 @@ impl WriteProgressView {
 pub struct DroppedMessageView<'a> {
     /// Index of the message. Null for a refused operation of a chat model.
     pub message: Option<u64>,
-    /// `small_talk`; `question` for one that nobody answers; `adds_nothing` for an assistant's message that only acknowledges
-    /// or repeats; `system` for an instruction to the model; `no_text`; `too_long` for a message of which only the first 200
-    /// memories are kept; or why an operation of a chat model was refused.
+    /// `small_talk`; `question` (nobody answers it); `adds_nothing` (an assistant's message that only acknowledges or
+    /// repeats); `system` (an instruction to the model); `no_text`; or `too_long` (only the first 200 memories are kept).
+    /// For an operation of a chat model, why it was refused.
     pub reason: &'a str,
 }
 

@@ -41,7 +41,7 @@ pub struct RetrievalRequest {
 }
 
 impl RetrievalRequest {
-    /// Returns the time at which the query is asked: that of `as_of`, else `now`.
+    /// Returns the time at which the query is asked: that of `as_of`, else `now`. "Last week" is the week before it.
     pub(in crate::service) fn asked_at(&self, now: Timestamp) -> Timestamp {
         match self.as_of.map(Timestamp::from_millisecond) {
             Some(Ok(as_of)) => as_of,

@@ -81,14 +81,6 @@ impl QueryEmbedding {
     }
 }
 
-impl RequestSearch<'_> {
-    /// Returns the time at which the query is asked: that of `as_of`, else that of the request. "Last week" is the week
-    /// before it.
-    pub(super) fn asked_at(&self) -> Timestamp {
-        self.request.asked_at(self.now)
-    }
-}
-
 impl Reads {
     /// Searches a namespace, or lists its memories if the request has no query.
     pub fn find(
@@ -118,8 +110,8 @@ impl Reads {
 
     /// Searches an open namespace for what a query asks for, or lists the memories of the time that it asks for.
     pub(super) fn find_text(&self, lease: Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
-        if let Some(asked) = search.request.time_only(text, search) {
-            let TimeListing { head, hits } = list_time(&lease, &asked, search)?;
+        if let Some(asked) = search.request.time_only(text, search.now) {
+            let TimeListing { head, hits } = list_time(&lease, &asked, search.request, search.now)?;
             if !hits.is_empty() {
                 let namespaces = vec![SearchedNamespace::here(lease, head, SearchTimes::default())];
                 return Ok(SearchResult { namespaces, hits, ..SearchResult::default() });

@@ -17,7 +17,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::request::RetrievalRequest;
-use super::search::RequestSearch;
 use super::search_result::FoundMemory;
 use crate::error::Result;
 use crate::namespace::registry::Lease;
@@ -34,9 +33,9 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl RetrievalRequest {
     /// Returns the time that a text names, if it asks for nothing else. Without a time zone, dates are not read.
-    pub(super) fn time_only(&self, text: &str, search: &RequestSearch<'_>) -> Option<TimeOnly> {
+    pub(super) fn time_only(&self, text: &str, now: Timestamp) -> Option<TimeOnly> {
         let zone = self.zone.as_ref()?;
-        time_only(text, &question::find(text, search.asked_at(), zone))
+        time_only(text, &question::find(text, self.asked_at(now), zone))
     }
 }
 
@@ -50,14 +49,19 @@ pub(super) struct TimeListing {
 }
 
 /// Lists the memories of a time in an open namespace. There are none if the query is to be searched instead.
-pub(super) fn list_time(lease: &Lease, asked: &TimeOnly, search: &RequestSearch<'_>) -> Result<TimeListing> {
-    for range in in_order(asked, search.asked_at().as_millisecond()) {
-        let time = AskedTime { range, days: days(range, search.request.zone.as_ref()) };
-        let (head, mut listed) = time.list(lease, asked, search)?;
-        let filter = &search.request.filter;
+pub(super) fn list_time(
+    lease: &Lease,
+    asked: &TimeOnly,
+    request: &RetrievalRequest,
+    now: Timestamp,
+) -> Result<TimeListing> {
+    for range in in_order(asked, request.asked_at(now).as_millisecond()) {
+        let time = AskedTime { range, days: days(range, request.zone.as_ref()) };
+        let (head, mut listed) = time.list(lease, asked, request, now)?;
+        let filter = &request.filter;
         listed.retain(|listed| time.has(listed) && is_said_by(listed, asked) && filter.accepts(&listed.memory));
         if !listed.is_empty() {
-            listed.truncate(search.request.limit);
+            listed.truncate(request.limit);
             return Ok(TimeListing { head, hits: listed.into_iter().map(FoundMemory::listed).collect() });
         }
     }
@@ -94,8 +98,14 @@ fn date(at: i64, zone: &TimeZone) -> Option<Date> {
 
 impl AskedTime<'_> {
     /// Lists the memories of the time, and those in which it may be told of. Returns them with the head of the index.
-    fn list(&self, lease: &Lease, asked: &TimeOnly, search: &RequestSearch<'_>) -> Result<(Option<Head>, Vec<Listed>)> {
-        let RetrievalRequest { filter, as_of, currency, limit, budget, .. } = search.request;
+    fn list(
+        &self,
+        lease: &Lease,
+        asked: &TimeOnly,
+        request: &RetrievalRequest,
+        now: Timestamp,
+    ) -> Result<(Option<Head>, Vec<Listed>)> {
+        let RetrievalRequest { filter, as_of, currency, limit, budget, .. } = request;
         let (told, told_max) = if self.days.is_some() { (TOLD_DAYS * DAY_MS, TOLD_MAX) } else { (0, 0) };
         let is_chosen = filter.since.is_some() || filter.until.is_some() || !asked.speaker.is_empty();
         let filter = Filter {
@@ -109,7 +119,7 @@ impl AskedTime<'_> {
             order: ListingOrder::OldestFirst,
             offset: 0,
             limit: if is_chosen { SCANNED_MAX } else { *limit + told_max },
-            now: search.now.as_millisecond(),
+            now: now.as_millisecond(),
             as_of: *as_of,
             currency: *currency,
         };
