@@ -78,7 +78,7 @@ def test_documents_come_back_best_first(translator: Translator) -> None:
 
 def test_a_document_with_messages_is_one_result_with_what_its_hits_say(translator: Translator) -> None:
     messages = [{"role": "user", "content": "I moved to Lisbon in May."},
-                {"role": "assistant", "content": "Lisbon is sunny in May."},
+                {"role": "assistant", "content": "Lisbon has 290 days of sun a year and mild winters."},
                 {"role": "Ana", "content": "My cat is called Biscuit."}]
     translator.ingest(document("talk", "not used", messages=messages, timestamp="2026-05-20T10:00:00Z"), BREAD)
     ferry = [{"role": "user", "content": "The ferry leaves at nine."}]
@@ -86,7 +86,8 @@ def test_a_document_with_messages_is_one_result_with_what_its_hits_say(translato
     assert len(translator.retrieve("ferry, bread, Lisbon", k=2)) == 2
     (first, *others) = translator.retrieve("Lisbon in May")
     assert first["id"] == "talk" and "talk" not in [each["id"] for each in others]
-    assert "I moved to Lisbon in May." in first["content"] and "Lisbon is sunny in May." in first["content"]
+    assert "I moved to Lisbon in May." in first["content"]
+    assert "Lisbon has 290 days of sun a year and mild winters." in first["content"]
     assert translator.retrieve("what is the cat called", k=1)[0]["id"] == "talk"
     assert translator.retrieve("when does the ferry leave", k=1)[0]["id"] == "later"
 

@@ -2,7 +2,7 @@
 //!
 //! An assistant without a name answers every message of its user. Most answers acknowledge, repeat what was said, or ask
 //! back. A message is kept by how much it says that the messages before it do not: content words, numbers, names and
-//! items of a list. An answer to a question needs less than a message that nobody asked for.
+//! items of a list. An answer to a question or a request needs less than a message that nobody asked for.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,6 @@ use super::entities;
 use super::statements::Statement;
 use crate::conversation::Message;
 use crate::text::filler::is_filler;
-use crate::text::small_talk::Position;
 use crate::text::steps::{Interrupted, Steps};
 use crate::text::words::unspaced;
 use crate::tokenize::{QUESTION_MARKS, fold, is_stop_word};
@@ -32,8 +31,14 @@ const PASSES: usize = 6;
 /// The mark of a block of code. Code is kept.
 const CODE: &str = "```";
 
-/// Whether a message of an assistant says something worth keeping after the messages before it. `position` says whether
-/// it answers a question.
+/// Whether the message before that of an assistant asks something, or asks for something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Yes,
+    No,
+}
+
+/// Whether a message of an assistant says something worth keeping after the messages before it.
 ///
 /// # Errors
 ///
@@ -41,7 +46,7 @@ const CODE: &str = "```";
 pub(super) fn is_worth_keeping(
     text: &str,
     before: &[Message<'_>],
-    position: Position,
+    asked: Asked,
     steps: &Steps<'_>,
 ) -> Result<bool, Interrupted> {
     steps.take(PASSES * text.len())?;
@@ -60,7 +65,7 @@ pub(super) fn is_worth_keeping(
     if new.len() >= if has_number { FINDING_MIN } else { OTHER_MIN } {
         return Ok(true);
     }
-    if position != Position::AfterQuestion {
+    if asked == Asked::No {
         return Ok(false);
     }
     let has_details = has_number || has_items(text) || has_new_name(&statement, &new);
@@ -129,9 +134,9 @@ mod tests {
     const TOLD: &str = "Letter from the energy supplier, the direct debit goes up.";
 
     fn is_kept(before: &str, text: &str) -> bool {
-        let position = if before == ASKED { Position::AfterQuestion } else { Position::Elsewhere };
+        let asked = if before == ASKED { Asked::Yes } else { Asked::No };
         let before = [message(Some("Ann"), before)];
-        is_worth_keeping(text, &before, position, &Steps::unlimited()).expect("not interrupted")
+        is_worth_keeping(text, &before, asked, &Steps::unlimited()).expect("not interrupted")
     }
 
     #[test]

@@ -21,11 +21,13 @@ pub mod statements;
 pub mod tiers;
 mod turns;
 
+use self::assistant::Asked;
 use self::draft::Draft;
 use self::drafts::Drafts;
 use self::turns::{Question, Turn};
 use crate::claims::reader::ClaimReader;
 use crate::conversation::{Message, Role};
+use crate::standing::request::is_request;
 use crate::text::questions::last_question;
 use crate::text::reactions::Reaction;
 use crate::text::sentences::sentences;
@@ -92,7 +94,8 @@ pub fn extract(
         let role = if message.name.is_some() { Role::User } else { message.role };
         let question = asked.take().filter(|question| question.asker != speaker);
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
-        let reaction = Reaction { position, participants: &participants, before: said_before(messages, index) };
+        let before = said_before(messages, index);
+        let reaction = Reaction { position, participants: &participants, before };
         let mut statements = Vec::new();
         for statement in statements::split(message.text, steps)? {
             if only_reacts(&statement, reaction, steps)? {
@@ -115,14 +118,14 @@ pub fn extract(
         };
         let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, corrected, statements };
         let only_asks = turn.only_asks(steps)?;
-        if is_assistant(message)
-            && !only_asks
-            && !turn.statements.is_empty()
-            && !assistant::is_worth_keeping(message.text, &messages[..index], position, steps)?
-        {
-            turn.statements.clear();
-            if index >= first {
-                adds_nothing.push(index);
+        if is_assistant(message) && !only_asks && !turn.statements.is_empty() {
+            let is_asked = position == Position::AfterQuestion || is_request(before);
+            let asked = if is_asked { Asked::Yes } else { Asked::No };
+            if !assistant::is_worth_keeping(message.text, &messages[..index], asked, steps)? {
+                turn.statements.clear();
+                if index >= first {
+                    adds_nothing.push(index);
+                }
             }
         }
         if let Some(asking) = unanswered.take() {
@@ -255,6 +258,8 @@ mod tests {
         let asked = (Role::User, "Could you find a fitter for the boiler?");
         assert_eq!(memories_of_chat(&[asked, (Role::Assistant, "Of course. Which days suit you?")]), 0);
         assert_eq!(memories_of_chat(&[asked, (Role::Assistant, "Hallam Heating has time on Thursday at nine.")]), 1);
+        let requested = (Role::User, "Please recommend a boiler.");
+        assert_eq!(memories_of_chat(&[requested, (Role::Assistant, "The Vaillant is quiet and cheap.")]), 2);
         assert_eq!(
             memories_of_chat(&[(Role::User, "My gym is Flex, do you know it?"), (Role::Assistant, "Thanks!")]),
             1

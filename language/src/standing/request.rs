@@ -13,6 +13,12 @@ const BYTES_MAX: usize = 4000;
 /// Characters of a term that a rule and a request may share. Shorter ones are often abbreviations or numbers.
 const TERM_CHARS_MIN: usize = 4;
 
+/// Whether a text asks for work or advice, and not for what was said.
+pub fn is_request(text: &str) -> bool {
+    let found = Found::of(&text[..text.floor_char_boundary(BYTES_MAX)]);
+    found.is_request && !found.recalls
+}
+
 /// A request for something: a text, a recommendation, a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -25,11 +31,11 @@ impl Request {
     /// Reads a query. `None` if it asks for no work and no advice, but for what was said.
     pub fn read(query: &str) -> Option<Self> {
         let query = &query[..query.floor_char_boundary(BYTES_MAX)];
-        let found = Found::of(query);
-        if !found.is_request || found.recalls {
+        let Found { topics, is_request, recalls, .. } = Found::of(query);
+        if !is_request || recalls {
             return None;
         }
-        Some(Self { topics: found.topics, terms: telling_terms(query) })
+        Some(Self { topics, terms: telling_terms(query) })
     }
 
     /// Returns how much a statement matters to the request: more if they have words in common, and more for a condition
