@@ -204,6 +204,6 @@ def test_what_would_the_agent_see(service, at_search, known):
     with walk("What would the agent see for this prompt?"):
         page.get_by_label("Query").fill(prompt)
         page.get_by_role("button", name="Context", exact=True).click()
-        expect(page.get_by_label("Text of the context")).to_contain_text("Bergen")
+        expect(page.get_by_label("Text of the context")).to_contain_text("bergen", ignore_case=True)
         expect(page.get_by_text(f"{sent['tokens']} of 1,500 tokens")).to_be_visible()
     assert page.get_by_label("Text of the context").text_content() == sent["text"]
