@@ -20,8 +20,18 @@ export const toolOutput = z.string();
 /** Returns the memories about a query as one text. Throws `CuebaseError`. */
 export async function recall(memory, input, scope) {
     // A model that searches explicitly can judge more results than a prompt should contain unasked.
-    const { text } = await memory.client.context(input.query, { ...within(scope.namespace), admit: "recall" });
-    return text === "" ? "No memory matches this query." : text;
+    const context = await memory.client.context(input.query, { ...within(scope.namespace), admit: "recall" });
+    return context.text === "" ? "No memory matches this query." : withPaths(context);
+}
+/** Returns the text of a context with the path of each memory in place of the mark of its citation. */
+function withPaths(context) {
+    const lines = [];
+    for (const line of context.text.split("\n")) {
+        const mark = line.startsWith("- ") ? / \[(\d+)\]$/.exec(line) : null;
+        const citation = mark === null ? undefined : context.citations[Number(mark[1]) - 1];
+        lines.push(mark === null || citation === undefined ? line : `${line.slice(0, mark.index)} [${citation.path}]`);
+    }
+    return lines.join("\n");
 }
 /** Stores a text as a message of the user. Throws `CuebaseError`. */
 export async function remember(memory, input, scope) {

@@ -15,6 +15,7 @@ from agents import FunctionTool, RunContextWrapper, TResponseInputItem, function
 from agents.memory import SessionSettings
 
 from .. import Admission, AsyncClient, ContentPart, Conversation, ConversationMessage, Message, NotFound, error_codes
+from ._contexts import with_paths
 
 __all__ = ["CuebaseSession", "Namespace", "recall_tool"]
 
@@ -155,7 +156,7 @@ def recall_tool(
         """
         searched = namespace(context) if callable(namespace) else namespace
         found = await client.context(query, namespace=searched, max_tokens=max_tokens, admit=admit)
-        return found.text or "Nothing about this is remembered."
+        return with_paths(found) or "Nothing about this is remembered."
 
     return function_tool(recall, failure_error_function=_failure)
 

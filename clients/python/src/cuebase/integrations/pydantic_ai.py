@@ -12,6 +12,7 @@ from pydantic_ai.messages import TextContent, UserContent
 from pydantic_ai.tools import AgentDepsT
 
 from .. import Accepted, Admission, AsyncClient, CuebaseError, InvalidRequest, NotFound, WriteState, error_codes
+from ._contexts import with_paths
 
 __all__ = ["CuebaseToolset", "Namespace", "memory_instructions"]
 
@@ -59,7 +60,7 @@ class CuebaseToolset(FunctionToolset[AgentDepsT]):
         """
         namespace = _namespace_of(self._memory_namespace, ctx)
         found = await self._client.context(query, namespace=namespace, max_tokens=self._max_tokens, admit=self._admit)
-        return found.text or _NOTHING_FOUND
+        return with_paths(found) or _NOTHING_FOUND
 
     async def _remember(self, ctx: RunContext[AgentDepsT], text: str) -> str:
         """Stores something for later conversations.
