@@ -176,7 +176,7 @@ fn main() -> io::Result<()> {
     let alone_p99 = alone.times.at(0.99);
     println!("alone: {}; {} MiB resident\n", alone.times, server.resident_mib().round());
     let (mut most_mib, mut most_ratio) = (0.0_f64, 0.0_f64);
-    // These come first: the server goes on with the erasures of the last attack for a while.
+    // Measured before the attacks. The last attack requests erasures, which the server may still work on afterwards.
     println!(
         "| {} clients repeat | peak, MiB | p99 of the other account | to its p99 alone | refused |",
         expensive::CLIENTS

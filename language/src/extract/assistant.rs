@@ -131,7 +131,7 @@ mod tests {
 
     const ASKED: &str =
         "Letter from the energy supplier, the direct debit goes up. What should I do about the heating?";
-    const TOLD: &str = "Letter from the energy supplier, the direct debit goes up.";
+    const STATED: &str = "Letter from the energy supplier, the direct debit goes up.";
 
     fn is_kept(before: &str, text: &str) -> bool {
         let asked = if before == ASKED { Asked::Yes } else { Asked::No };
@@ -149,7 +149,7 @@ mod tests {
             "好的，明白了。",
         ] {
             assert!(!is_kept(ASKED, text), "{text}");
-            assert!(!is_kept(TOLD, text), "{text}");
+            assert!(!is_kept(STATED, text), "{text}");
         }
     }
 
@@ -168,12 +168,12 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_has_to_say_more() {
-        assert!(!is_kept(TOLD, "Norton Power is the cheapest."));
-        assert!(is_kept(TOLD, "The staging gateway of the supplier listens on port 8443."));
+        assert!(!is_kept(STATED, "Norton Power is the cheapest."));
+        assert!(is_kept(STATED, "The staging gateway of the supplier listens on port 8443."));
         let advice = "Several things lower a bill quickly: bleed radiators upstairs, insulate pipes in the cellar, choose a thicker \
             curtain before the balcony door, close shutters after sunset, dry laundry outdoors, bake bread and potatoes \
             together, and descale the kettle.";
-        assert!(is_kept(TOLD, advice));
-        assert!(is_kept(TOLD, "```sh\nls\n```"));
+        assert!(is_kept(STATED, advice));
+        assert!(is_kept(STATED, "```sh\nls\n```"));
     }
 }

@@ -1,7 +1,7 @@
 //! Queries that name a time and ask for nothing else: "what happened last weekend?", "was war im Mai los?"
 //!
-//! Such a query is one in which nothing is left beside the time but function words and words for events, in one language.
-//! Other words may name a speaker ("what did Ana do in May?"), which only the namespace knows. Start with [`time_only`].
+//! Apart from the time, such a query has only function words and words for events, all of one language. Other words may
+//! name a speaker ("what did Ana do in May?"), which only the namespace knows. Start with [`time_only`].
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::dates::Millis;
 use crate::dates::question::QuestionTimes;
 use crate::tokenize::{fold, is_stop_word_in, writes_no_spaces};
 
-/// Words that a query may have beside its time. A longer one describes something.
+/// Words that a query may have apart from its time. A query with more words describes something.
 const WORDS_MAX: usize = 12;
 /// Words of the name of a speaker.
 const NAME_WORDS_MAX: usize = 3;

@@ -55,7 +55,7 @@ impl Topics {
         self.0 & other.0 != 0
     }
 
-    /// Whether there is no topic.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -25,7 +25,7 @@ pub(crate) struct Habits {
     only_user: Option<OnlyUser>,
 }
 
-/// The only speaker of a sample with a name, beside an assistant without one.
+/// The only speaker of a sample, not counting an assistant without a name.
 #[derive(Clone, Debug)]
 pub(crate) struct OnlyUser {
     /// The words of the name.
@@ -93,7 +93,7 @@ impl Habits {
         Self { of_all, of_speakers, only_user }
     }
 
-    /// Returns the only speaker in the sample beside an assistant, if there is just one.
+    /// Returns the only speaker in the sample, not counting an assistant. `None` if there are several or none.
     pub(crate) fn only_user(&self) -> Option<&OnlyUser> {
         self.only_user.as_ref()
     }

@@ -222,6 +222,16 @@ mod tests {
     }
 
     #[test]
+    fn memories_that_were_listed_for_a_time_are_merged_earliest_first() {
+        let request = RetrievalRequest { query: Some("last week".into()), limit: 9, ..RetrievalRequest::default() };
+        let results = vec![
+            result(vec![hit("a", 1.0, Some(30)), hit("b", 1.0, Some(50))], &[], &[]),
+            result(vec![hit("c", 1.0, Some(40))], &[], &[]),
+        ];
+        assert_eq!(places(&merged(results, &request)), ["n0/a", "n1/c", "n0/b"]);
+    }
+
+    #[test]
     fn words_of_the_query_count_once_and_those_of_synonyms_are_added() {
         let results = vec![
             result(Vec::new(), &["bear", "bear", "den"], &[]),
