@@ -16,7 +16,7 @@ for module in abuse campaign damage disk document_limits full_disk generations g
 done
 # The encoder takes several times as long as the built-in table, so only tests that search run with it.
 searching="answers:: context:: conversations:: document_files:: encoder:: explain:: memories:: metadata:: models::
-    profile:: reextraction:: retrieve:: several:: skills:: statements:: validity:: vocabulary::"
+    profile:: reextraction:: retrieve:: several:: skills:: standing:: statements:: time_only:: validity:: vocabulary::"
 
 echo "== with a hosted model"
 # shellcheck disable=SC2086 # a list of options

@@ -15,13 +15,17 @@ const SAID: [(&str, &str, &str); 5] = [
 
 fn server_with_memories() -> (tempfile::TempDir, Server) {
     let (folder, data) = fresh();
-    let server = Server::start(&data);
+    let server = remember_all(Server::start(&data));
+    (folder, server)
+}
+
+fn remember_all(server: Server) -> Server {
     for (name, at, text) in SAID {
         let body = json!({"messages": [{"role": "user", "name": name, "content": text}], "occurred_at": at});
         let written = server.post("/v1/memories?wait=30", &body);
         assert_eq!(written.body["status"], "ingested", "{written:?}");
     }
-    (folder, server)
+    server
 }
 
 /// Returns what was said in the memories that a query finds on 13 May 2026, with their scores.
@@ -68,13 +72,19 @@ fn a_filter_still_counts() {
 }
 
 #[test]
-fn contexts_and_answers_have_the_listing_too() {
+fn a_context_has_the_listing_too() {
     let (_folder, server) = server_with_memories();
     let query = "as_of=2026-05-13T12:00:00Z&marks=off&q=What+happened+last+weekend%3F";
     let context = server.get(&format!("/v1/context?{query}")).body;
     let expected = "- 9 May 2026 Jonas: I slept all day.\n- 10 May 2026 Mara: The roof of the shed leaks.\n\
         - 11 May 2026 Mara: Saturday was the regatta, and we came third.";
     assert_eq!(context["text"], expected, "{context}");
+}
+
+#[test]
+fn an_answer_without_a_model_quotes_the_listing() {
+    let (_folder, data) = fresh();
+    let server = remember_all(Server::start_with_models(&data, ""));
     let answer = server.post("/v1/answer", &json!({"q": "What happened on 5 May?", "as_of": "2026-05-13T12:00:00Z"}));
     assert!(answer.body["answer"].as_str().expect("an answer").contains("stove"), "{answer:?}");
 }

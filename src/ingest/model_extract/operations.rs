@@ -7,11 +7,13 @@
 use std::ops::RangeInclusive;
 
 use cuebase_language::extract::draft::{Draft, Inferred};
+use cuebase_language::standing::STANDING_TAG;
+use cuebase_language::standing::statement::standing;
 use cuebase_storage::memory_file::{Claim, OccurredPrecision, OccurredSource, Polarity, Relation, Tier};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::memory::conversation::{Conversation, Moment};
+use crate::memory::conversation::{Conversation, Moment, Role};
 use crate::memory::{tags, time};
 
 /// Characters of a title.
@@ -160,8 +162,11 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
     cues.insert(0, title.clone());
     cues.dedup();
     let tags = lines(value, "tags", TAGS_MAX, NAME_CHARS_MAX)?;
-    let tags = tags::check_all("tags", tags).map_err(|error| error.to_string())?;
+    let mut tags = tags::check_all("tags", tags).map_err(|error| error.to_string())?;
     let messages = messages(value, context)?;
+    if states_what_stands(&body, &messages, context) && !tags.iter().any(|tag| tag == STANDING_TAG) {
+        tags.push(STANDING_TAG.to_owned());
+    }
     let (occurred, occurred_source) = match moment(value, "occurred_at", context)? {
         Some(moment) => (moment, OccurredSource::Extracted),
         None => said_at(&messages, context),
@@ -198,6 +203,17 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
             expires_at,
         },
     })
+}
+
+/// Whether a user states a condition or a rule, as the built-in extraction decides it.
+fn states_what_stands(body: &str, messages: &[usize], context: &OperationContext<'_>) -> bool {
+    for message in messages {
+        let said = context.conversation.messages.get(*message);
+        if said.is_none_or(|said| said.role != Role::User) {
+            return false;
+        }
+    }
+    !standing(body).is_nothing()
 }
 
 /// Returns the tier of a memory. A memory at a path stays in its tier.
@@ -423,6 +439,14 @@ mod tests {
         assert_eq!(draft.cues, ["Ann sails", "What does Ann do?"]);
         assert_eq!(draft.inferred.tags, ["sport"]);
         assert_eq!((draft.occurred_source, draft.messages), (OccurredSource::User, vec![1]));
+    }
+
+    #[test]
+    fn a_condition_that_the_user_states_is_tagged_as_standing() {
+        let mut operation = new();
+        operation["title"] = json!("Ann is allergic to penicillin");
+        let Ok(Operation::New(draft)) = checked(&operation) else { panic!("not accepted") };
+        assert_eq!(draft.inferred.tags, ["sport", STANDING_TAG]);
     }
 
     #[test]
