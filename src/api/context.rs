@@ -1,44 +1,67 @@
-//! `GET /v1/context`: what the memories hold about a query, as text for a prompt.
+//! `GET /v1/context` and `POST /v1/context`: what the memories hold about a query, as text for a prompt.
 
 use std::ops::RangeInclusive;
 
 use cuebase_language::relevance::Admission;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::query::QueryString;
+use super::query::{ParameterValues, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::retrieve::{self, admission};
+use super::retrieve::{self, RetrieveBody, admission};
+use super::schema::values;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::memory::fields::{Field, Fields, joined, names, request_type};
 use crate::service::context::{ContextRequest, Marks, StandingFacts};
 
-/// Names of the query parameters that a context has in addition to a retrieval.
-const OWN_PARAMETERS: [&str; 4] = ["marks", "max_tokens", PRECISION, "standing"];
+request_type! {
+    /// What a context has in addition to a retrieval.
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(default)]
+    pub(super) struct ContextOptions {
+        /// Most tokens of the text, by the WordPiece tokenizer of BERT.
+        #[schemars(with = "values::Integer", range(min = 1, max = TOKENS_MAX))]
+        max_tokens: ParameterValues,
+        /// Whether each entry ends with the number of its citation, as `[1]`.
+        #[schemars(with = "Value", extend("enum" = ["on", "off"]))]
+        marks: ParameterValues,
+        /// Which standing facts come first.
+        #[schemars(with = "Value", extend("enum" = ["auto", "off", "all"]))]
+        standing: ParameterValues,
+        /// Another name of `admit`.
+        #[schemars(with = "Value", extend("enum" = ["all", "recall", "balanced", "strict"]))]
+        precision: ParameterValues,
+    }
+}
+
+/// The body of `POST /v1/context`: the parameters of `GET /v1/context`.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only describes the four parts as one")]
+pub(super) struct ContextBody {
+    #[serde(flatten)]
+    retrieve: RetrieveBody,
+    #[serde(flatten)]
+    options: ContextOptions,
+}
+
 /// Another name of `admit`.
 const PRECISION: &str = "precision";
+/// All fields of a context.
+pub const FIELDS: [Field; retrieve::FIELDS.len() + ContextOptions::FIELDS.len()] =
+    joined(&retrieve::FIELDS, ContextOptions::FIELDS);
 /// Names of the query parameters.
-pub const PARAMETERS: &[&str] = &parameters::<{ retrieve::PARAMETERS.len() + OWN_PARAMETERS.len() }>();
+pub const PARAMETERS: &[&str] = &names::<{ FIELDS.len() }>(&FIELDS);
+/// Most tokens that a request can ask for.
+const TOKENS_MAX: usize = 32_000;
 /// Valid numbers of tokens.
-pub(super) const TOKENS_RANGE: RangeInclusive<usize> = 1..=32_000;
+pub(super) const TOKENS_RANGE: RangeInclusive<usize> = 1..=TOKENS_MAX;
 /// Tokens of a context when no number is given.
 pub(super) const TOKENS_DEFAULT: usize = 1500;
 
-/// Returns the names of the parameters, `N` in all.
-const fn parameters<const N: usize>() -> [&'static str; N] {
-    let mut names = [""; N];
-    let mut index = 0;
-    while index < N {
-        names[index] = if index < retrieve::PARAMETERS.len() {
-            retrieve::PARAMETERS[index]
-        } else {
-            OWN_PARAMETERS[index - retrieve::PARAMETERS.len()]
-        };
-        index += 1;
-    }
-    names
-}
-
-/// `GET /v1/context`.
+/// `GET /v1/context` and `POST /v1/context`.
 pub fn context(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = request.read_namespaces()?;
     let mut context = self::request(&request.query)?;

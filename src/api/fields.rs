@@ -4,7 +4,7 @@
 //! are derived from the structs that the bodies are decoded into, and so are the schemas of the OpenAPI document. A
 //! test compares the names.
 
-use super::{billing, conversations, erase, explain, keys, memories, namespaces, retrieve, skills, vocabulary};
+use super::{billing, context, conversations, erase, explain, keys, memories, namespaces, retrieve, skills, vocabulary};
 use crate::memory::fields::Fields;
 pub use crate::memory::fields::{Contents, Field, PART_TYPES, part_fields};
 use crate::memory::request::RememberRequest;
@@ -20,6 +20,12 @@ pub const WRITE: &[Field] = RememberRequest::FIELDS;
 
 /// `POST /v1/memories/{path}`.
 pub const DIRECT_WRITE: &[Field] = memories::DirectWriteRequest::FIELDS;
+
+/// `POST /v1/retrieve`.
+pub const RETRIEVAL: &[Field] = &retrieve::FIELDS;
+
+/// `POST /v1/context`.
+pub const CONTEXT: &[Field] = &context::FIELDS;
 
 /// `POST /v1/answer`.
 pub const ANSWER: &[Field] = &retrieve::FIELDS;

@@ -2,6 +2,9 @@
 
 /// Largest JSON body, in bytes: 8 MiB.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
+/// Largest JSON body whose fields are the parameters of a retrieval, in bytes: 1 MiB. Escapes can make a query of 64 KiB
+/// six times as long.
+pub const PARAMETERS_BYTES_MAX: usize = 1 << 20;
 /// Largest uploaded file, in bytes: 32 MiB.
 pub const MEDIA_BYTES_MAX: usize = 32 << 20;
 /// Largest push, in bytes: 64 MiB.

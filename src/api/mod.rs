@@ -50,6 +50,8 @@ mod node_queue;
 mod node_statistics;
 mod values;
 
-pub use limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX};
+pub use limits::{
+    BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, PARAMETERS_BYTES_MAX,
+};
 pub use reply::{AcceptedWrite, Reply, ReplyBody, StoredFile};
 pub use request::{AuthenticatedRequest, RetrievalSlot, RouteRequest};

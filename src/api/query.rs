@@ -1,5 +1,6 @@
-//! The query string: repeated and comma-separated lists, numbers, time zones.
+//! The query string: repeated and comma-separated lists, numbers, time zones. The fields of a JSON body can take its place.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use cuebase_storage::MessageId;
@@ -8,7 +9,8 @@ use serde_json::Number;
 
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::fields::FieldType;
+use crate::memory::fields::{Field, FieldType, Fields};
+use crate::memory::request::decode;
 
 /// A number of this many digits fits into `usize`.
 const DIGITS_MAX: usize = 18;
@@ -34,6 +36,21 @@ impl QueryString {
     /// Parses a query string. Percent-encoding and `+` are decoded, and bytes that are not UTF-8 are replaced.
     pub fn parse(raw: &str) -> Self {
         Self { pairs: form_urlencoded::parse(raw.as_bytes()).into_owned().collect() }
+    }
+
+    /// Adds the fields of a JSON body as parameters. An array is a repeated parameter.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_body` for anything but a JSON object of strings, numbers, booleans and arrays of them.
+    pub fn with_fields_of(mut self, body: &[u8]) -> Result<Self> {
+        let BodyParameters(fields) = decode(body)?;
+        for (name, ParameterValues(values)) in fields {
+            for value in values {
+                self.pairs.push((name.clone(), value));
+            }
+        }
+        Ok(self)
     }
 
     /// Returns the names of all parameters; a repeated name is repeated.
@@ -163,6 +180,15 @@ impl ParameterValues {
     }
 }
 
+/// A JSON object whose fields are parameters.
+#[derive(Deserialize)]
+struct BodyParameters(BTreeMap<String, ParameterValues>);
+
+impl Fields for BodyParameters {
+    // Any name is taken: a route checks the names by its own list.
+    const FIELDS: &'static [Field] = &[];
+}
+
 /// The values of a parameter in a JSON body.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "must be a string, a number, or an array of them")]
@@ -230,6 +256,19 @@ mod tests {
         assert_eq!(query.get("q"), Some("a b"));
         assert_eq!(query.get("none"), None);
         assert!(query.get("y").is_some());
+    }
+
+    #[test]
+    fn the_fields_of_a_body_are_parameters() {
+        let query = QueryString::parse("timezone=Asia/Tokyo");
+        let body = br#"{"q": "a, b & c", "tags": ["x", "y,z"], "limit": 5, "explain": true, "as_of": null, "paths": []}"#;
+        let query = query.with_fields_of(body).expect("an object");
+        assert_eq!((query.get("q"), query.get("limit"), query.get("explain")), (Some("a, b & c"), Some("5"), Some("true")));
+        assert_eq!((query.list("tags"), query.last("as_of")), (vec!["x".into(), "y".into(), "z".into()], None));
+        assert_eq!((query.get("timezone"), query.last("paths")), (Some("Asia/Tokyo"), None));
+        for bad in ["", "[]", "{\"q\": {}}", "{\"q\": [[1]]}", "{\"q\": 1"] {
+            assert!(QueryString::default().with_fields_of(bad.as_bytes()).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! `GET /v1/retrieve`: checks the query string and searches.
+//! `GET /v1/retrieve` and `POST /v1/retrieve`: checks the parameters and searches.
 
-use cuebase_language::relevance::Admission;
+use cuebase_language::relevance::{Admission, asking_part};
 use cuebase_retrieval::{Currency, Explain, Filter, TimeField};
 use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::Tier;
@@ -27,7 +27,7 @@ use crate::service::retrieval::{ReplyBudget, RetrievalRequest};
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
-    /// `POST /v1/answer` and `POST /v1/explain`. [`RetrieveFilter`] has the filters, [`RetrieveTarget`] the namespace.
+    /// `POST /v1/retrieve`, `POST /v1/answer` and `POST /v1/explain`. [`RetrieveFilter`] has the filters, [`RetrieveTarget`] the namespace.
     #[derive(Debug, Default, Deserialize, JsonSchema)]
     #[serde(default)]
     #[schemars(extend("required" = ["q"]))]
@@ -104,10 +104,25 @@ pub const PARAMETERS: &[&str] = &names::<{ FIELDS.len() }>(&FIELDS);
 const LIMIT_DEFAULT: usize = 24;
 /// Most hits that a request can ask for.
 const LIMIT_MAX: usize = 200;
-/// Longest query, in characters. A longer query is cut, not refused.
-const QUERY_CHARS_MAX: usize = 8192;
+/// Bytes of a query that are read, to find what it asks. A longer query is cut, not refused.
+const QUERY_BYTES_MAX: usize = 64 << 10;
+/// Characters of a query that are searched for. Of a longer one the beginning and the end count, where people write what
+/// they want.
+const SEARCHED_CHARS_MAX: usize = 8192;
 
-/// `GET /v1/retrieve`.
+/// The body of `POST /v1/retrieve`: the parameters of `GET /v1/retrieve`.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only describes the three parts as one")]
+pub(super) struct RetrieveBody {
+    #[serde(flatten)]
+    target: RetrieveTarget,
+    #[serde(flatten)]
+    query: RetrieveQuery,
+    #[serde(flatten)]
+    filter: RetrieveFilter,
+}
+
+/// `GET /v1/retrieve` and `POST /v1/retrieve`.
 pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = request.read_namespaces()?;
     let mut search = self::request(&request.query)?;
@@ -318,13 +333,27 @@ fn time_field(name: Option<&str>) -> Result<TimeField> {
     }
 }
 
-/// Returns the text of `q`, cut to the longest query. `None` where it is blank.
+/// Returns the text that a query searches for. Of a long query this is what it asks, wherever that stands. `None` where
+/// the query is blank.
 pub(super) fn search_text(q: Option<&str>) -> Option<String> {
     let text = q?.trim();
     if text.is_empty() {
         return None;
     }
-    Some(text.chars().take(QUERY_CHARS_MAX).collect())
+    if text.chars().nth(SEARCHED_CHARS_MAX).is_none() {
+        return Some(text.to_owned());
+    }
+    let text = &text[..text.floor_char_boundary(QUERY_BYTES_MAX)];
+    let asked = asking_part(text);
+    let count = asked.chars().count();
+    if count <= SEARCHED_CHARS_MAX {
+        return Some(asked.into_owned());
+    }
+    let half = SEARCHED_CHARS_MAX / 2;
+    let mut searched: String = asked.chars().take(half).collect();
+    searched.push('\n');
+    searched.extend(asked.chars().skip(count - half + 1));
+    Some(searched)
 }
 
 fn min_score(text: Option<&str>) -> Result<f32> {
@@ -388,6 +417,25 @@ mod tests {
         ] {
             assert_eq!(code(query), expected, "{query}");
         }
+    }
+
+    #[test]
+    fn a_long_query_is_searched_for_what_it_asks() {
+        let log = "at java.base/java.lang.Thread.run(Thread.java:833)\n".repeat(500);
+        let query = format!("{log}{log}What did I say about the boiler? {log}");
+        assert!(query.len() > QUERY_BYTES_MAX);
+        let searched = search_text(Some(&query)).expect("a text");
+        assert!(searched.contains("What did I say about the boiler?") && searched.len() < 500, "{searched}");
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_of_a_long_text_that_asks_nothing_are_searched_for() {
+        let query = format!("first {} last", "wörter und ".repeat(4000));
+        let searched = search_text(Some(&query)).expect("a text");
+        assert_eq!(searched.chars().count(), SEARCHED_CHARS_MAX);
+        assert!(searched.starts_with("first wörter") && searched.ends_with("und  last"), "{searched}");
+        assert_eq!(search_text(Some(" short ")).as_deref(), Some("short"));
+        assert_eq!(search_text(Some("  ")), None);
     }
 
     proptest! {

@@ -66,6 +66,8 @@ pub enum BodyKind {
     Nothing,
     /// JSON, up to [`super::BODY_BYTES_MAX`].
     Json,
+    /// JSON whose fields are the parameters of the query, up to [`super::PARAMETERS_BYTES_MAX`].
+    Parameters,
     /// Any bytes, up to [`super::MEDIA_BYTES_MAX`].
     Media,
     /// A document, up to [`super::MEDIA_BYTES_MAX`]. A process reads it, whose memory counts as that of the body.
@@ -81,7 +83,7 @@ impl BodyKind {
     pub fn reader_bytes(self, body_bytes: usize) -> usize {
         match self {
             Self::Document if body_bytes > 0 => memory_bytes_max(body_bytes),
-            Self::Nothing | Self::Json | Self::Media | Self::Document | Self::Pack | Self::Signed => 0,
+            Self::Nothing | Self::Json | Self::Parameters | Self::Media | Self::Document | Self::Pack | Self::Signed => 0,
         }
     }
 }
@@ -146,7 +148,7 @@ impl Route {
     /// Returns the names that the route knows.
     pub fn known_names(&self) -> KnownNames {
         let fields = match self.body {
-            BodyKind::Json => Some(self.fields),
+            BodyKind::Json | BodyKind::Parameters => Some(self.fields),
             BodyKind::Nothing | BodyKind::Media | BodyKind::Document | BodyKind::Pack | BodyKind::Signed => None,
         };
         KnownNames { parameters: self.query, fields }
@@ -216,6 +218,13 @@ const fn retrieval(
     retrieval
 }
 
+/// A retrieval whose parameters are the fields of its JSON body, for long queries.
+const fn long_retrieval(path: &'static str, executor: Executor, handler: GuardedHandler) -> Route {
+    let mut retrieval = retrieval(Method::POST, path, Metering::Read, executor, handler);
+    retrieval.body = BodyKind::Parameters;
+    retrieval
+}
+
 const fn upload(path: &'static str, body: BodyKind, metering: Metering, handler: GuardedHandler) -> Route {
     let mut upload = route(Method::POST, path, Access::Any, metering, handler);
     upload.body = body;
@@ -260,7 +269,7 @@ const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 61] = {
+pub static ROUTES: [Route; 63] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -289,7 +298,9 @@ pub static ROUTES: [Route; 61] = {
         listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
         listing("/v1/timeline", Any, profile::timeline).with_query(&["namespace", "path"]),
         retrieval(GET, "/v1/retrieve", Read, Executor::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
+        long_retrieval("/v1/retrieve", Executor::Retrieve, retrieve::retrieve).with_body(fields::RETRIEVAL),
         retrieval(GET, "/v1/context", Read, Executor::Retrieval, context::context).with_query(context::PARAMETERS),
+        long_retrieval("/v1/context", Executor::Retrieval, context::context).with_body(fields::CONTEXT),
         retrieval(GET, "/v1/profile", Read, Executor::Retrieval, profile::profile).with_query(profile::PARAMETERS),
         retrieval(POST, "/v1/answer", Chat, Executor::Retrieval, answer::answer).with_body(fields::ANSWER),
         retrieval(POST, "/v1/explain", Read, Executor::Retrieval, explain::explain).with_body(fields::EXPLAIN),

@@ -15,7 +15,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, Conte
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, tool, tool_handler, tool_router};
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiRequest};
 use super::arguments::{
@@ -41,6 +41,8 @@ const HITS_COUNTED: u32 = 16;
 /// Most skills of a list without a task.
 const SKILLS_LISTED: usize = 100;
 /// Lowest score when a call gives none. A score is a calibrated probability, so fewer than one in a hundred of the hits
+/// Bytes of a query that are sent in the address. Servers and proxies limit its length.
+const ADDRESS_QUERY_BYTES_MAX: usize = 2000;
 /// below it is relevant. It halves the hits and drops 6 % of the right ones; 0.02 would drop 12 % (docs/evaluation.md).
 const MIN_SCORE_DEFAULT: f64 = 0.01;
 /// Characters that are percent-encoded in a path.
@@ -67,6 +69,21 @@ fn query(parameters: &[(&str, Option<String>)]) -> String {
         }
     }
     query.finish()
+}
+
+/// Returns parameters as the fields of a body. A repeated one is an array.
+fn fields(parameters: &[(&str, Option<String>)]) -> Value {
+    let mut fields: Map<String, Value> = Map::new();
+    for (name, value) in parameters {
+        let Some(value) = value else { continue };
+        if value.is_empty() {
+            continue;
+        }
+        if let Value::Array(values) = fields.entry((*name).to_owned()).or_insert_with(|| json!([])) {
+            values.push(json!(value));
+        }
+    }
+    Value::Object(fields)
 }
 
 fn memory_target(path: &str) -> String {
@@ -161,6 +178,21 @@ impl Tools {
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &str) -> Result<Received<T>, Refusal> {
         self.send(Method::GET, format!("{path}?{query}"), None).await
     }
+
+    /// Sends a query with its other parameters. A long one goes into a body.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        asked: String,
+        mut parameters: Vec<(&str, Option<String>)>,
+    ) -> Result<Received<T>, Refusal> {
+        let is_long = asked.len() > ADDRESS_QUERY_BYTES_MAX;
+        parameters.push(("q", Some(asked)));
+        if is_long {
+            return self.send(Method::POST, path.to_owned(), Some(fields(&parameters))).await;
+        }
+        self.get(path, &query(&parameters)).await
+    }
 }
 
 #[tool_router]
@@ -206,7 +238,6 @@ impl Tools {
         };
         // min_score is not sent: the hits below it are counted here.
         let mut parameters = vec![
-            ("q", Some(arguments.query)),
             ("limit", Some(selection.requested.to_string())),
             ("tiers", Some(arguments.tiers.join(","))),
             ("tags", Some(arguments.tags.join(","))),
@@ -219,7 +250,7 @@ impl Tools {
         for condition in arguments.r#where {
             parameters.push(("where", Some(condition)));
         }
-        let response = self.get("/v1/retrieve", &query(&parameters)).await?;
+        let response = self.ask("/v1/retrieve", arguments.query, parameters).await?;
         Ok(with_warnings(render::hits(&response.body, &selection), &response.warnings))
     }
 
@@ -315,13 +346,12 @@ impl Tools {
             Some(_) => *CHARACTERS_RANGE.end(),
             None => CHARACTERS_DEFAULT,
         };
-        let parameters = query(&[
-            ("q", Some(arguments.query)),
+        let parameters = vec![
             ("max_tokens", arguments.max_tokens.map(|tokens| tokens.to_string())),
             ("precision", arguments.precision),
             ("namespace", self.namespace_of(arguments.namespace)),
-        ]);
-        let response: Received<ContextResponse> = self.get("/v1/context", &parameters).await?;
+        ];
+        let response: Received<ContextResponse> = self.ask("/v1/context", arguments.query, parameters).await?;
         Ok(with_warnings(render::context(&response.body, characters), &response.warnings))
     }
 

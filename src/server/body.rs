@@ -17,7 +17,7 @@ use super::sender::Sender;
 use super::slots::{HeldSlots, SlotPool};
 use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::BodyKind;
-use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply};
+use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, PARAMETERS_BYTES_MAX, Reply};
 use crate::error::Error;
 use crate::memory::request::invalid_body;
 
@@ -129,7 +129,7 @@ impl MemoryBudget {
             if length > limit {
                 return Err(refuse(&error::too_large(limit)));
             }
-            if kind == BodyKind::Json {
+            if matches!(kind, BodyKind::Json | BodyKind::Parameters) {
                 cost.add(data);
                 self.check(&cost)?;
             }
@@ -160,6 +160,7 @@ impl MemoryBudget {
             BodyKind::Pack => PACK_BYTES_MAX,
             BodyKind::Media | BodyKind::Document => MEDIA_BYTES_MAX,
             BodyKind::Json | BodyKind::Nothing => BODY_BYTES_MAX,
+            BodyKind::Parameters => PARAMETERS_BYTES_MAX,
             BodyKind::Signed => OPEN_BODY_BYTES_MAX,
         };
         match self.senders {

@@ -26,7 +26,7 @@ use super::slots::HeldSlots;
 use super::write_wait::RequestedWait;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
-use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
+use crate::api::routes::{Access, BodyKind, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
 use crate::api::unknown::UnknownNames;
 use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, peers, retrieve};
 use crate::app::App;
@@ -34,6 +34,7 @@ use crate::config::Config;
 use crate::dashboard::Dashboard;
 use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
+use crate::memory::request::invalid_body;
 use crate::metrics::Metrics;
 use crate::metrics::day::events::AnsweredRequest;
 use crate::service::retrieval::ReplyBudget;
@@ -381,6 +382,17 @@ impl RequestHandler {
     fn task(&self, request: MatchedRequest, body: &ReceivedBody) -> Result<RouteTask, Reply> {
         let sender = request.sender();
         let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format, .. } = request;
+        let (query, error_format) = match route.body {
+            BodyKind::Parameters => match query_of_body(&unknown, query, body) {
+                // An error of a retrieval names the namespace, which is known only now.
+                Ok(query) => {
+                    let error_format = self::error_format(route, &query, principal.as_ref());
+                    (query, error_format)
+                }
+                Err(error) => return Err(error::reply(&error, &error_format)),
+            },
+            _ => (query, error_format),
+        };
         let slot = Arc::new(RetrievalSlot::default());
         let memory = self.reply_memory.growing(&sender);
         let response_size = response_size(route, &query);
@@ -637,6 +649,15 @@ pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
 fn is_plain_id(id: &[u8]) -> bool {
     (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
+}
+
+/// Checks the names of a body whose fields are parameters, and adds them to the query.
+fn query_of_body(unknown: &UnknownNames, query: QueryString, body: &ReceivedBody) -> Result<QueryString> {
+    if body.bytes.is_empty() {
+        return Err(invalid_body("the body is empty: send a JSON object"));
+    }
+    unknown.check_body(&body.bytes)?;
+    query.with_fields_of(&body.bytes)
 }
 
 /// Returns the format of a route's errors.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 import uuid
 from datetime import date, datetime, timezone
@@ -77,10 +78,25 @@ def test_retrieve_needs_a_query_or_a_filter(client: Client) -> None:
     assert client.retrieve(tiers=["facts"], until=date(2026, 1, 1)).hits == ()
 
 
-def test_waiting_for_a_write_without_memories_times_out(client: Client) -> None:
+def test_waiting_for_a_write_without_memories_ends_when_it_is_ingested(client: Client) -> None:
     accepted = client.remember([{"role": "user", "content": "ok"}], namespace=fresh(client))
-    with pytest.raises(cuebase.NotIngested):
-        client.wait_until_ingested(accepted, timeout=0.3)
+    assert client.wait_until_ingested(accepted) == ()
+
+
+def test_waiting_for_a_write_ends_when_the_time_is_up(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = client.remember("My bicycle is green.", namespace=fresh(client))
+    state = client.write_state(accepted.id)
+    monkeypatch.setattr(client, "write_state", lambda *_, **__: dataclasses.replace(state, status="queued"))
+    with pytest.raises(cuebase.NotIngested, match="not ingested within 0.1 s"):
+        client.wait_until_ingested(accepted, timeout=0.1)
+
+
+def test_a_long_query_is_sent_in_a_body(client: Client) -> None:
+    namespace = fresh(client)
+    long = "The parcel came late and the rain did not stop. " * 400 + "Which colour does my bicycle have?"
+    client.wait_until_ingested(client.remember("My bicycle is green.", namespace=namespace))
+    assert "green" in client.retrieve(long, namespace=namespace, tiers=["facts"], limit=3).hits[0].content
+    assert "green" in client.context(long, namespace=namespace, max_tokens=200).text
 
 
 def test_memories_by_path(client: Client) -> None:

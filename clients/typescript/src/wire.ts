@@ -120,10 +120,3 @@ export function reason(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   return failure.cause instanceof Error && failure.cause.message ? failure.cause.message : failure.message;
 }
-
-// A message id is a ULID. It starts with 48 bits of milliseconds in Crockford's base 32.
-const BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/** Returns when a write was accepted, by the server's clock. */
-export const acceptedAt = (messageId: string): Date =>
-  new Date([...messageId.slice(0, 10)].reduce((sum, character) => sum * 32 + BASE32.indexOf(character), 0));

@@ -69,9 +69,25 @@ test("retrieve needs a query or a filter", async () => {
   assert.deepEqual((await client.retrieve(null, { tiers: ["facts"], until: "2020-01-01" })).hits, []);
 });
 
-test("waiting for a write without memories ends with NotIngested", async () => {
+test("waiting for a write without memories ends when it is ingested", async () => {
   const accepted = await client.remember([{ role: "user", content: "ok" }], { namespace: await fresh() });
-  await assert.rejects(client.waitUntilIngested(accepted, { timeoutMs: 300 }), cuebase.NotIngested);
+  assert.deepEqual(await client.waitUntilIngested(accepted), []);
+});
+
+test("waiting for a write ends with NotIngested when the time is up", async () => {
+  const accepted = await client.remember("My bicycle is green and stands in the cellar.", { namespace: await fresh() });
+  const queued = { ...accepted, status: "queued", made: [], rewritten: [], merged: [] };
+  const answers = () => Promise.resolve(Response.json(queued));
+  const slow = new Client({ url: "http://127.0.0.1:9", key: "key", fetch: answers as typeof fetch });
+  await assert.rejects(slow.waitUntilIngested(accepted, { timeoutMs: 100 }), cuebase.NotIngested);
+});
+
+test("a long query is sent in a body", async () => {
+  const namespace = await fresh();
+  const long = `${"The parcel came late and the rain did not stop. ".repeat(400)}Which colour does my bicycle have?`;
+  await client.waitUntilIngested(await client.remember("My bicycle is green.", { namespace }));
+  assert.match((await client.retrieve(long, { namespace, tiers: ["facts"], limit: 3 })).hits[0]?.content ?? "", /green/);
+  assert.match((await client.context(long, { namespace, max_tokens: 200 })).text, /green/);
 });
 
 test("memories by path", async () => {

@@ -4,15 +4,16 @@ use anyhow::bail;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use super::super::client::ApiResponse;
 use super::super::connection::{Connection, remedy};
 use super::super::project::Project;
 use crate::agent_text::{escaped, escaped_context};
 use crate::error_codes::ErrorCode;
 
 /// Tokens of the memories for a prompt, at most.
-const CONTEXT_TOKENS_MAX: &str = "1000";
-/// Characters of a prompt that are searched for. A longer prompt is mostly pasted text.
-const QUERY_CHARS_MAX: usize = 2000;
+const CONTEXT_TOKENS_MAX: u32 = 1000;
+/// Bytes of a prompt that are sent: as much as the server reads.
+const QUERY_BYTES_MAX: usize = 64 << 10;
 /// Claims in a profile.
 const CLAIMS_MAX: usize = 40;
 /// Newest memories in a profile.
@@ -39,12 +40,10 @@ pub(super) fn context(connection: &mut Connection, project: &Project, prompt: &s
     if prompt.is_empty() || is_command(prompt) {
         return Ok(None);
     }
-    let query: String = prompt.chars().take(QUERY_CHARS_MAX).collect();
-    let mut parameters = form_urlencoded::Serializer::new(String::new());
-    parameters.append_pair("namespace", project.namespace.as_str());
-    parameters.append_pair("max_tokens", CONTEXT_TOKENS_MAX);
-    parameters.append_pair("q", &query);
-    let Some(found) = get(connection, &format!("/v1/context?{}", parameters.finish()))? else { return Ok(None) };
+    // The server reads as much of a long prompt, and finds what it asks.
+    let query = &prompt[..prompt.floor_char_boundary(QUERY_BYTES_MAX)];
+    let body = json!({"namespace": project.namespace, "max_tokens": CONTEXT_TOKENS_MAX, "q": query});
+    let Some(found) = content(&connection.send(Method::POST, "/v1/context", Some(&body))?)? else { return Ok(None) };
     let text = found["text"].as_str().unwrap_or_default();
     if text.is_empty() {
         return Ok(None);
@@ -133,14 +132,18 @@ pub(super) fn check(connection: &mut Connection, project: &Project) -> anyhow::R
 
 /// Reads from the API. Returns `None` if the namespace does not exist yet.
 fn get(connection: &mut Connection, target: &str) -> anyhow::Result<Option<Value>> {
-    let response = connection.send(Method::GET, target, None)?;
+    content(&connection.send(Method::GET, target, None)?)
+}
+
+/// Returns the body of a response; `None` if the namespace does not exist yet.
+fn content(response: &ApiResponse) -> anyhow::Result<Option<Value>> {
     if response.status == 200 {
-        return Ok(Some(response.body));
+        return Ok(Some(response.body.clone()));
     }
     if ErrorCode::from_text(response.code()) == Some(ErrorCode::NamespaceNotFound) {
         return Ok(None);
     }
-    bail!("the server refuses the request: {}{}", response.describe(), remedy(&response))
+    bail!("the server refuses the request: {}{}", response.describe(), remedy(response))
 }
 
 /// Returns the output of a hook that adds a text to the agent's context.

@@ -15,7 +15,7 @@ import httpx
 from . import models as m
 from . import wire
 from .environment import credential, server_url
-from .errors import CuebaseError, NotIngested, Unreachable, from_answer
+from .errors import CuebaseError, NotFound, NotIngested, Unreachable, from_answer
 from .wire import Call, body, listed, memory_path, params, when
 
 T = TypeVar("T")
@@ -34,8 +34,8 @@ _POLL_INTERVAL = 0.05
 _POLL_INTERVAL_MAX = 1.0
 #: States of a write that do not change.
 _ENDED = ("ingested", "dead", "dropped")
-#: Memories read per poll.
-_POLL_LIMIT = 200
+#: Memories that are read after a write was ingested.
+_AWAITED_MAX = 200
 
 
 class AsyncClient:
@@ -257,7 +257,7 @@ class AsyncClient:
             detail=detail,
             explain=explain,
         )
-        return await self._do(Call("GET", "/v1/retrieve", wire.retrieved, params=sent))
+        return await self._do(wire.question("/v1/retrieve", wire.retrieved, sent))
 
     async def memories(
         self,
@@ -369,31 +369,24 @@ class AsyncClient:
             pause = min(_POLL_INTERVAL_MAX, pause * 1.5)
 
     async def wait_until_ingested(self, accepted: m.Accepted, *, timeout: float = 60.0) -> tuple[m.Memory, ...]:
-        """Waits until a write can be retrieved, and returns the memories that it made or changed.
+        """Waits until a write can be retrieved, and returns the memories that it made or changed; the first 200 of them.
 
-        The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes
-        no memory looks the same as a write that is still queued. Both raise `NotIngested` after `timeout` seconds;
-        `write_state` distinguishes them.
+        The result is empty if the write made no memory. `NotIngested` is raised if the write is not ingested within
+        `timeout` seconds, and as soon as it has failed permanently.
         """
-        deadline = time.monotonic() + timeout
-        pause = _POLL_INTERVAL
-        since = wire.accepted_at(accepted.id)
-        mark = f"Cuebase-Message: {accepted.id}"
-        while True:
-            found = await self.retrieve(
-                namespace=accepted.namespace,
-                since=datetime.fromtimestamp(since, zone.utc),
-                time_field="updated",
-                limit=_POLL_LIMIT,
-                detail="full",
-            )
-            made = tuple(hit for hit in found.hits if any(mark in each.message for each in hit.revisions or ()))
-            if made:
-                return made
-            if time.monotonic() + pause > deadline:
-                raise NotIngested(f"write {accepted.id} was not retrievable within {timeout} s", code="not_ingested")
-            await asyncio.sleep(pause)
-            pause = min(_POLL_INTERVAL_MAX, pause * 1.5)
+        state = await self.write_state(accepted.id, wait=timeout)
+        if state.status in ("dead", "dropped"):
+            raise NotIngested(f"write {accepted.id} is {state.status}: {state.error}", code="not_ingested")
+        if state.status != "ingested":
+            raise NotIngested(f"write {accepted.id} was not ingested within {timeout} s", code="not_ingested")
+        made: list[m.Memory] = []
+        for path in (state.made + state.rewritten + state.merged)[:_AWAITED_MAX]:
+            try:
+                made.append(await self.get(path, namespace=accepted.namespace, detail="full"))
+            except NotFound:
+                # A term of the vocabulary, or a memory that was forgotten since.
+                continue
+        return tuple(made)
 
     async def answer(
         self,
@@ -487,7 +480,7 @@ class AsyncClient:
             min_score=min_score,
             limit=limit,
         )
-        return await self._do(Call("GET", "/v1/context", wire.context, params=sent))
+        return await self._do(wire.question("/v1/context", wire.context, sent))
 
     async def profile(
         self,

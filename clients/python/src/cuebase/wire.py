@@ -22,6 +22,9 @@ R = TypeVar("R")
 BACKOFF = 0.25
 BACKOFF_MAX = 20.0
 
+#: Characters of a query that are sent in the address. Servers and proxies limit its length, often to 8 KB.
+QUERY_CHARS_IN_ADDRESS_MAX = 2000
+
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
@@ -69,6 +72,13 @@ def params(*, where: Sequence[str] | None = None, **values: Any) -> Params:
         else:
             query[name] = str(m.to_wire(value))
     return query
+
+
+def question(path: str, read: Callable[[Any], T], sent: Params) -> Call[T]:
+    """Makes a request with a query. A long query goes into a body, because servers limit the length of an address."""
+    if len(sent.get("q", "")) > QUERY_CHARS_IN_ADDRESS_MAX:
+        return Call("POST", path, read, body=dict(sent))
+    return Call("GET", path, read, params=sent)
 
 
 def body(**values: Any) -> m.Json:
@@ -502,15 +512,3 @@ def billing(value: m.Json) -> m.Billing:
         rates_paise=value["rates_paise"],
         transactions=many(transaction, value.get("transactions")),
     )
-
-
-#: A message id is a ULID. It starts with 48 bits of milliseconds in Crockford's base 32.
-_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-
-def accepted_at(message_id: str) -> float:
-    """Returns when a write was accepted, by the server's clock, in seconds since the epoch."""
-    milliseconds = 0
-    for character in message_id[:10]:
-        milliseconds = milliseconds * 32 + _BASE32.index(character)
-    return milliseconds / 1000

@@ -1,8 +1,9 @@
 //! Operations of contexts, profiles and timelines, and the parameters that contexts share with retrievals.
 
-use schemars::json_schema;
+use schemars::{Schema, json_schema};
+use serde_json::{Value, json};
 
-use crate::api::context::{TOKENS_DEFAULT, TOKENS_RANGE};
+use crate::api::context::{ContextBody, TOKENS_DEFAULT, TOKENS_RANGE};
 use crate::api::schema::errors::NOT_FOUND;
 use crate::api::schema::operation::Operation;
 use crate::api::schema::parameters::{self, Parameter};
@@ -53,6 +54,31 @@ pub(super) fn context(schemas: &mut Schemas) -> Operation {
         )
         .responds(200, "The context.", schemas.response::<ContextResponse>())
         .errors(&[NOT_FOUND])
+}
+
+/// Returns the operation of contexts for long queries.
+pub(super) fn long_context(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/context",
+        "contextWithBody",
+        "Return text for a prompt by a long query. Counts as a read, like `GET /v1/context`.",
+    )
+    .about(
+        "The body has the parameters of `GET /v1/context`, a list as an array. Of a long `q`, such as a prompt with a \
+         question in it, the part that asks something is searched for; 64 KiB are read.",
+    )
+    .body(with_optional_query(schemas.body::<ContextBody>()))
+    .responds(200, "The context.", schemas.response::<ContextResponse>())
+    .errors(&[NOT_FOUND])
+}
+
+/// Returns the schema of a body in which `q` may be absent or blank if there is a filter, as in a query string.
+pub(super) fn with_optional_query(mut schema: Schema) -> Schema {
+    schema.remove("required");
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.insert("q".to_owned(), json!({"type": "string", "description": "Free text."}));
+    }
+    schema
 }
 
 /// Returns the operation of profiles.

@@ -6,10 +6,11 @@ use crate::api::answer::AnswerBody;
 use crate::api::erase::EraseRequest;
 use crate::api::explain::ExplainBody;
 use crate::api::memories::DirectWriteRequest;
-use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
+use crate::api::retrieve::RetrieveBody;
+use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED, TOO_LARGE};
 use crate::api::schema::operation::Operation;
 use crate::api::schema::operations::context::{
-    context, profile, timeline, with_filter_parameters, with_retrieval_parameters,
+    context, long_context, profile, timeline, with_filter_parameters, with_optional_query, with_retrieval_parameters,
 };
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
@@ -35,7 +36,9 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         graph(schemas),
         timeline(schemas),
         retrieve(schemas),
+        long_retrieve(schemas),
         context(schemas),
+        long_context(schemas),
         profile(schemas),
         answer(schemas),
         explain(schemas),
@@ -212,6 +215,22 @@ fn retrieve(schemas: &mut Schemas) -> Operation {
         )
         .responds(200, "The hits. `hits` and `defined` are absent when empty.", schemas.response::<RetrievalResponse>())
         .retrieve_errors()
+}
+
+fn long_retrieve(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/retrieve",
+        "retrieveWithBody",
+        "Find memories by a long query. Counts as a read, like `GET /v1/retrieve`.",
+    )
+    .about(
+        "The body has the parameters of `GET /v1/retrieve`, a list as an array. Of a long `q`, such as a mail with a \
+         question in it, the part that asks something is searched for; 64 KiB are read.",
+    )
+    .body(with_optional_query(schemas.body::<RetrieveBody>()))
+    .responds(200, "The hits. `hits` and `defined` are absent when empty.", schemas.response::<RetrievalResponse>())
+    .retrieve_errors()
+    .errors(&[TOO_LARGE])
 }
 
 fn answer(schemas: &mut Schemas) -> Operation {

@@ -32,8 +32,8 @@ UserNamespace = Union[str, Callable[[str], str]]
 TIMEOUT = 5.0
 #: Retries of a client that an adapter creates.
 RETRIES = 1
-#: Longest query that the server accepts; characters.
-_QUERY_CHARS_MAX = 8192
+#: Longest query that is sent; characters. The server reads 64 KiB.
+_QUERY_CHARS_MAX = 65_536
 #: Writes that `wait_until_ingested` remembers.
 _WRITES_MAX = 1000
 
