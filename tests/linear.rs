@@ -78,7 +78,14 @@ const FRAGMENTS: [&str; 52] = [
 ];
 
 fn message(name: &str, text: String) -> Message {
-    Message { role: Role::User, name: Some(name.to_owned()), text, references: Vec::new(), occurred_at: None }
+    Message {
+        role: Role::User,
+        name: Some(name.to_owned()),
+        text,
+        references: Vec::new(),
+        occurred_at: None,
+        store: true,
+    }
 }
 
 fn conversation(messages: Vec<Message>) -> Conversation {

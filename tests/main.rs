@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_types, reason = "tests are HTTP clients")]
 
 /// Starts and stops servers, sends requests, and imitates disks and providers.
+mod long_queries;
 mod support;
 
 /// Clients that try to use up memory, request slots and connections of other accounts.
@@ -140,8 +141,10 @@ mod time_only;
 /// Export and import of namespaces.
 mod transfer;
 /// Memories that no longer hold: what replaces them, and what held at an earlier time.
+mod users;
 mod validity;
 /// The vocabulary.
 mod vocabulary;
 /// The state of accepted writes, and requests that wait for their write.
+mod wishes;
 mod writes;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh};
+use crate::support::{Server, fresh, git};
 
 const ALLERGY: &str = "By the way, Ruth is allergic to walnuts.";
 const RULE: &str = "From now on, please no emojis.";
@@ -79,4 +79,28 @@ fn a_condition_that_was_forgotten_stands_no_more() {
     assert!(matches!(server.call("DELETE", &format!("/v1/memories/{path}"), None).status, 200..=204));
     server.settle("default");
     assert!(standing(&server, "q=Suggest+a+cake+recipe").is_empty());
+}
+
+#[test]
+fn somebody_can_say_whether_a_memory_stands() {
+    let (folder, server) = server_with_standing_facts();
+    let repository = server.repository("default");
+    git(folder.path(), &["clone", "-q", repository.to_str().expect("a path"), "copy"]);
+    let copy = folder.path().join("copy");
+    for (path, text) in [
+        ("facts/boat.md", "---\nstanding: true\n---\n# The boat is moored at pier nine\n"),
+        ("rules/deploy.md", "---\nstanding: false\n---\n# Never deploy on a Friday\n"),
+    ] {
+        std::fs::write(copy.join(path), text).expect("writes");
+    }
+    git(&copy, &["add", "."]);
+    git(&copy, &["-c", "user.name=P", "-c", "user.email=p@example.org", "commit", "-qm", "by hand"]);
+    git(&copy, &["push", "-q"]);
+    server.settle("default");
+    let all = standing(&server, "q=What+did+we+paint%3F&standing=all");
+    assert_eq!(all.len(), 3, "{all:?}");
+    assert!(
+        all.iter().any(|line| line.contains("pier nine")) && !all.iter().any(|line| line.contains("deploy")),
+        "{all:?}"
+    );
 }

@@ -43,6 +43,8 @@ pub struct Message<'a> {
     pub text: &'a str,
     /// When it was said.
     pub said: SaidAt,
+    /// Whether its text may be stored. Another message is only read to understand those after it.
+    pub is_stored: bool,
 }
 
 impl<'a> Message<'a> {

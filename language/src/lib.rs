@@ -12,3 +12,4 @@ pub mod relevance;
 pub mod standing;
 pub mod text;
 pub mod tokenize;
+pub mod wishes;

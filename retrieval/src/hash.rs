@@ -243,6 +243,11 @@ impl NameHash {
     }
 }
 
+/// Returns the speaker of what a user without a name says in a chat.
+pub(crate) fn chat_user() -> NameHash {
+    NameHash::of("user")
+}
+
 /// Returns the speaker of what an assistant without a name says in a chat.
 pub(crate) fn chat_assistant() -> NameHash {
     NameHash::of("assistant")

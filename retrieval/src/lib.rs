@@ -57,6 +57,7 @@ pub use profile::{ClaimSubject, ClaimTime, SubjectClaim};
 pub use query::{Explain, Query};
 pub use ranking::features::{FEATURE_NAMES, Features};
 pub use ranking::groups::{Contribution, FeatureGroup};
+pub use ranking::speakers::is_in_first_person;
 pub use search::{
     Arm, ArmRank, Arms, Exclusion, Explanation, FollowedRelation, Hit, NearestCue, PathExplanation, RankedMemory,
     SearchResults,

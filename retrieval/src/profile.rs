@@ -124,14 +124,17 @@ impl Snapshot {
         self.read_claims(found, time)
     }
 
-    /// Returns the claims that a query asks for in this namespace. If a single person with a name speaks in it, "I" stands
-    /// for that person as well.
-    pub fn asked_of_user<'a>(&self, asked: &'a AskedClaims) -> Result<Cow<'a, AskedClaims>> {
-        let is_asked = asked.subjects.iter().any(|subject| owned_by_user(subject).is_some());
-        let Some(user) = self.table.habits().only_user() else { return Ok(Cow::Borrowed(asked)) };
-        let Some(document) = self.table.document(user.memory) else { return Ok(Cow::Borrowed(asked)) };
-        let speaker = if is_asked { self.memory(document)?.speaker } else { None };
-        let Some(name) = speaker.map(|speaker| fold(&speaker)) else { return Ok(Cow::Borrowed(asked)) };
+    /// Returns the claims that a query asks for in this namespace, in which "I" also stands for the person who asks: `user`,
+    /// else the only person with a name who speaks in it.
+    pub fn asked_of_user<'a>(&self, asked: &'a AskedClaims, user: Option<&str>) -> Result<Cow<'a, AskedClaims>> {
+        if !asked.subjects.iter().any(|subject| owned_by_user(subject).is_some()) {
+            return Ok(Cow::Borrowed(asked));
+        }
+        let only_user = match user {
+            Some(user) => Some(user.to_owned()),
+            None => self.only_user()?,
+        };
+        let Some(name) = only_user.map(|name| fold(&name)) else { return Ok(Cow::Borrowed(asked)) };
         let mut asked = asked.clone();
         for subject in asked.subjects.clone() {
             if let Some(rest) = owned_by_user(&subject) {
@@ -141,6 +144,19 @@ impl Snapshot {
         asked.subjects.sort();
         asked.subjects.dedup();
         Ok(Cow::Owned(asked))
+    }
+
+    /// Returns the name of the only person who speaks in the namespace, not counting an assistant without a name. `None` if
+    /// there are several or none.
+    pub fn only_user(&self) -> Result<Option<String>> {
+        let Some(user) = self.table.habits().only_user() else { return Ok(None) };
+        let Some(document) = self.table.document(user.memory) else { return Ok(None) };
+        Ok(self.memory(document)?.speaker)
+    }
+
+    /// Whether several persons with names speak in the namespace, so that it is not clear for whom "I" stands.
+    pub fn has_several_users(&self) -> bool {
+        self.table.habits().has_several_named()
     }
 
     /// Returns the claims that a query asks for: those of any of its subjects about any of its attributes that held at

@@ -49,6 +49,9 @@ pub struct Query<'a> {
     pub currency: Currency,
     /// The claims that the query asks for.
     pub asked: &'a AskedClaims,
+    /// The name of the person who asks, for whom "I" stands. Without a name it is the only person who speaks in the
+    /// namespace, if there is just one.
+    pub user: Option<&'a str>,
     /// Whether every cue is compared in full, instead of the few thousand with the nearest sketches.
     pub exact: bool,
     /// Whether hits come with an explanation of their score.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::retrieve::{RetrieveFilter, RetrieveQuery, RetrieveTarget};
+use super::retrieve::{RetrieveFilter, RetrieveQuery, RetrieveTarget, warn_of_unclear_user};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::request::decode;
@@ -42,6 +42,7 @@ pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {
         retrieve.currency = reads.currency_of_answer(&retrieve);
     }
     let findings = reads.find_in_all(request.account(), &namespaces, &retrieve)?;
+    warn_of_unclear_user(request, &namespaces, &retrieve);
     // A chat model may take long to answer, and other retrievals need not wait for it.
     request.retrieval_slot.release();
     Reply::ok(&reads.answer_from(findings, &retrieve)?)

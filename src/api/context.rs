@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::query::{ParameterValues, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::retrieve::{self, RetrieveBody, admission};
+use super::retrieve::{self, RetrieveBody, admission, warn_of_unclear_user};
 use super::schema::values;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -66,7 +66,9 @@ pub fn context(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = request.read_namespaces()?;
     let mut context = self::request(&request.query)?;
     context.retrieval.budget = request.reply_budget.clone();
-    Reply::ok(&request.app.reads.context(request.account(), &namespaces, &context)?)
+    let response = request.app.reads.context(request.account(), &namespaces, &context)?;
+    warn_of_unclear_user(request, &namespaces, &context.retrieval);
+    Reply::ok(&response)
 }
 
 /// Checks the query string.

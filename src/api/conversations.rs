@@ -161,8 +161,23 @@ pub fn append(request: &AuthenticatedRequest) -> Result<Reply> {
     let AppendRequest { messages, branch, tags, metadata, occurred_at, timezone, date } = request.json()?;
     // Memories of the messages name the conversation as their session.
     let session_id = Some(record.id.to_string());
-    let sent = RememberRequest { messages, namespace: None, session_id, tags, metadata, occurred_at, timezone, date };
+    let sent = RememberRequest {
+        messages,
+        namespace: None,
+        session_id,
+        user: None,
+        tags,
+        metadata,
+        occurred_at,
+        timezone,
+        date,
+    };
     let ingested = sent.conversation()?;
+    if ingested.messages.iter().any(|message| !message.store) {
+        let message =
+            "store: a managed conversation keeps its messages; send what must not be kept to POST /v1/memories";
+        return Err(invalid_body(message));
+    }
     warn_of_conversation(request, &ingested);
     let mut messages = Vec::with_capacity(ingested.messages.len());
     for body in sent.messages.into_iter().flatten() {

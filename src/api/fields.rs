@@ -4,7 +4,9 @@
 //! are derived from the structs that the bodies are decoded into, and so are the schemas of the OpenAPI document. A
 //! test compares the names.
 
-use super::{billing, context, conversations, erase, explain, keys, memories, namespaces, retrieve, skills, vocabulary};
+use super::{
+    billing, context, conversations, erase, explain, keys, memories, namespaces, retrieve, skills, vocabulary,
+};
 use crate::memory::fields::Fields;
 pub use crate::memory::fields::{Contents, Field, PART_TYPES, part_fields};
 use crate::memory::request::RememberRequest;

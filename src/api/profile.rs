@@ -3,14 +3,14 @@
 use super::limits::LINE_CHARS_MAX;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::retrieve::as_of;
+use super::retrieve::{as_of, user_name};
 use super::values::memory_path;
 use crate::error::Result;
 use crate::memory::request::zone_or_utc;
 use crate::service::profile::ProfileRequest;
 
 /// Names of the query parameters of `GET /v1/profile`.
-pub const PARAMETERS: &[&str] = &["namespace", "subject", "as_of", "timezone"];
+pub const PARAMETERS: &[&str] = &["namespace", "subject", "user", "as_of", "timezone"];
 
 /// `GET /v1/profile`.
 pub fn profile(request: &AuthenticatedRequest) -> Result<Reply> {
@@ -19,6 +19,7 @@ pub fn profile(request: &AuthenticatedRequest) -> Result<Reply> {
     let wanted = ProfileRequest {
         // No subject has a longer name, so a longer one has no claims whether it is cut or not.
         subject: request.query.get("subject").map(|name| name.chars().take(LINE_CHARS_MAX).collect()),
+        user: user_name(request.query.get("user"))?,
         as_of: as_of(request.query.get("as_of"), &zone)?,
     };
     Reply::ok(&request.app.reads.profile(request.account(), &namespace, &wanted)?)

@@ -261,9 +261,13 @@ mod tests {
     #[test]
     fn the_fields_of_a_body_are_parameters() {
         let query = QueryString::parse("timezone=Asia/Tokyo");
-        let body = br#"{"q": "a, b & c", "tags": ["x", "y,z"], "limit": 5, "explain": true, "as_of": null, "paths": []}"#;
+        let body =
+            br#"{"q": "a, b & c", "tags": ["x", "y,z"], "limit": 5, "explain": true, "as_of": null, "paths": []}"#;
         let query = query.with_fields_of(body).expect("an object");
-        assert_eq!((query.get("q"), query.get("limit"), query.get("explain")), (Some("a, b & c"), Some("5"), Some("true")));
+        assert_eq!(
+            (query.get("q"), query.get("limit"), query.get("explain")),
+            (Some("a, b & c"), Some("5"), Some("true"))
+        );
         assert_eq!((query.list("tags"), query.last("as_of")), (vec!["x".into(), "y".into(), "z".into()], None));
         assert_eq!((query.get("timezone"), query.last("paths")), (Some("Asia/Tokyo"), None));
         for bad in ["", "[]", "{\"q\": {}}", "{\"q\": [[1]]}", "{\"q\": 1"] {

@@ -20,9 +20,10 @@ use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::gateway::Principal;
 use crate::memory::fields::{Field, Fields, joined, names, request_type};
-use crate::memory::request::zone_or_utc;
+use crate::memory::request::{is_short_line, zone_or_utc};
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
+use crate::memory::values::{NAME_CHARS_MAX, PRINTABLE_PATTERN};
 use crate::service::retrieval::{ReplyBudget, RetrievalRequest};
 
 request_type! {
@@ -35,6 +36,9 @@ request_type! {
         /// The question.
         #[schemars(required, regex(pattern = r"\S"))]
         pub(super) q: Option<String>,
+        /// Name of the person who asks, for whom "I" and "my" stand.
+        #[schemars(length(max = NAME_CHARS_MAX), regex(pattern = PRINTABLE_PATTERN))]
+        user: Option<String>,
         #[schemars(with = "values::QueryZone")]
         timezone: ParameterValues,
         #[schemars(with = "values::QueryTime")]
@@ -127,7 +131,22 @@ pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = request.read_namespaces()?;
     let mut search = self::request(&request.query)?;
     search.budget = request.reply_budget.clone();
-    Reply::ok(&request.app.reads.retrieve(request.account(), &namespaces, &search)?)
+    let found = request.app.reads.retrieve(request.account(), &namespaces, &search)?;
+    warn_of_unclear_user(request, &namespaces, &search);
+    Reply::ok(&found)
+}
+
+/// Adds a warning if the query speaks of the person who asks, and several people speak in the namespaces.
+pub(super) fn warn_of_unclear_user(
+    request: &AuthenticatedRequest,
+    namespaces: &[NamespaceName],
+    search: &RetrievalRequest,
+) {
+    if request.app.reads.is_user_unclear(request.account(), namespaces, search) {
+        let warning = "several people speak here, and it is not clear who \"I\" is: send the name of the person who \
+                       asks as \"user\"";
+        request.unknown.warn(warning.to_owned());
+    }
 }
 
 /// Returns the namespace as the caller named it, for the bodies of errors. Several are separated by commas.
@@ -151,6 +170,7 @@ impl RetrieveQuery {
     fn of(query: &QueryString) -> Self {
         Self {
             q: query.get("q").map(str::to_owned),
+            user: query.get("user").map(str::to_owned),
             timezone: query.values("timezone"),
             as_of: query.values("as_of"),
             current: query.values("current"),
@@ -188,6 +208,7 @@ impl RetrieveQuery {
         };
         Ok(RetrievalRequest {
             query: text,
+            user: user_name(self.user.as_deref())?,
             filter,
             min_score,
             admission: admission("admit", self.admit.last())?.unwrap_or_default(),
@@ -356,6 +377,17 @@ pub(super) fn search_text(q: Option<&str>) -> Option<String> {
     Some(searched)
 }
 
+/// Checks the name of the person who asks. `None` where it is blank.
+pub(super) fn user_name(name: Option<&str>) -> Result<Option<String>> {
+    let Some(name) = name else { return Ok(None) };
+    let name = name.trim();
+    if !is_short_line(name) {
+        let message = format!("user: a name has at most {NAME_CHARS_MAX} characters on one line");
+        return Err(Error::invalid(ErrorCode::InvalidParameter, message));
+    }
+    Ok(if name.is_empty() { None } else { Some(name.to_owned()) })
+}
+
 fn min_score(text: Option<&str>) -> Result<f32> {
     let Some(text) = text else { return Ok(0.0) };
     if let Ok(score) = text.parse::<f32>()
@@ -406,6 +438,8 @@ mod tests {
             ("q=x&admit=most", "invalid_admit"),
             ("q=x&explain=true", "ok"),
             ("q=x&explain=yes", "invalid_parameter"),
+            ("q=x&user=Mara+Lind", "ok"),
+            ("q=x&user=a%0Ab", "invalid_parameter"),
             ("where=team:a,b&where=size%3E=2", "ok"),
             ("where=", "missing_query"),
             ("since=2026-01-01&until=2026-01-01", "ok"),

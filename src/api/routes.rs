@@ -83,7 +83,13 @@ impl BodyKind {
     pub fn reader_bytes(self, body_bytes: usize) -> usize {
         match self {
             Self::Document if body_bytes > 0 => memory_bytes_max(body_bytes),
-            Self::Nothing | Self::Json | Self::Parameters | Self::Media | Self::Document | Self::Pack | Self::Signed => 0,
+            Self::Nothing
+            | Self::Json
+            | Self::Parameters
+            | Self::Media
+            | Self::Document
+            | Self::Pack
+            | Self::Signed => 0,
         }
     }
 }

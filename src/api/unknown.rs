@@ -33,6 +33,8 @@ const NAME_CHARS_MAX: usize = 64;
 const EDITS_MAX: usize = 2;
 /// The query parameter of an upload that has the time of its event.
 pub(super) const OCCURRED_AT: &str = "occurred_at";
+/// The query parameter with the name of the person who asks.
+pub(super) const USER: &str = "user";
 
 /// The names that a route knows.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,7 @@ pub struct KnownNames {
 pub struct UnknownNames {
     fields: &'static [Field],
     /// `None` where no warning can arise: the query has no unknown name, and the route reads neither a JSON body nor a
-    /// time of an event. Such a request, a retrieval for example, allocates nothing here.
+    /// time of an event nor a user.
     warnings: Option<Arc<Mutex<Warnings>>>,
 }
 
@@ -84,7 +86,8 @@ impl UnknownNames {
             }
         }
         let fields = known.fields.unwrap_or(&[]);
-        let is_without_warnings = known.fields.is_none() && !known.parameters.contains(&OCCURRED_AT);
+        let can_warn = known.parameters.iter().any(|name| [OCCURRED_AT, USER].contains(name));
+        let is_without_warnings = known.fields.is_none() && !can_warn;
         if warnings.listed.is_empty() && is_without_warnings {
             return Ok(Self { fields, warnings: None });
         }
@@ -106,7 +109,7 @@ impl UnknownNames {
         Ok(())
     }
 
-    /// Adds a warning that is not about a name. Only the response of a route with a JSON body or a time can have one.
+    /// Adds a warning that is not about a name. Only the response of a route with a JSON body, a time or a user can have one.
     pub(super) fn warn(&self, warning: String) {
         let Some(warnings) = &self.warnings else { return };
         let mut warnings = warnings.lock();

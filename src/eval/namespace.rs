@@ -137,6 +137,7 @@ pub fn ask(snapshot: &Snapshot, asking: &Asking<'_>, setup: &Setup<'_>) -> anyho
         as_of,
         currency: Currency::First,
         asked: &asked,
+        user: None,
         exact: false,
         explain: Explain::No,
     };

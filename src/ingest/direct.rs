@@ -87,6 +87,7 @@ pub fn file_of(write: &DirectWrite, former: FrontMatter, now: Timestamp) -> Resu
         valid_from: write.valid_from,
         valid_until: write.valid_until,
         supersedes: write.supersedes.clone(),
+        standing: former.standing,
         other: former.other,
         ..FrontMatter::default()
     };

@@ -17,12 +17,19 @@ pub const SMALL_TALK: &str = "small_talk";
 pub const QUESTION: &str = "question";
 /// A message of an assistant that adds nothing to what was said before it: it acknowledges or repeats.
 pub const ADDS_NOTHING: &str = "adds_nothing";
+/// The user asked not to remember the message, or it must not be stored.
+pub const ASKED_NOT_TO: &str = "asked_not_to";
 /// The message has more statements than one message may have memories. The first ones are memories.
 pub const TOO_LONG: &str = "too_long";
 
 /// Returns the messages that none of the built-in extractor's drafts was made from, and those that are too long. A
-/// question that the memory of its answer quotes is not one of them.
-pub fn dropped_messages(conversation: &Conversation, extracted: &ExtractedDrafts) -> Vec<DroppedMessage> {
+/// question that the memory of its answer quotes is not one of them. `asked_not_to` are the messages that the user asked
+/// not to remember.
+pub fn dropped_messages(
+    conversation: &Conversation,
+    extracted: &ExtractedDrafts,
+    asked_not_to: &[usize],
+) -> Vec<DroppedMessage> {
     let mut is_used = vec![false; conversation.messages.len()];
     for draft in &extracted.drafts {
         for message in &draft.messages {
@@ -33,7 +40,9 @@ pub fn dropped_messages(conversation: &Conversation, extracted: &ExtractedDrafts
     }
     let mut dropped = Vec::new();
     for (index, (message, is_used)) in conversation.messages.iter().zip(is_used).enumerate() {
-        if extracted.too_long.contains(&index) {
+        if !message.store || asked_not_to.contains(&index) {
+            dropped.push(dropped_message(index, ASKED_NOT_TO));
+        } else if extracted.too_long.contains(&index) {
             dropped.push(dropped_message(index, TOO_LONG));
         } else if extracted.adds_nothing.contains(&index) {
             dropped.push(dropped_message(index, ADDS_NOTHING));
@@ -52,11 +61,13 @@ fn reason_of_text(message: &Message) -> &'static str {
     }
 }
 
-/// Returns the messages that no extractor reads.
-pub fn unread_messages(conversation: &Conversation) -> Vec<DroppedMessage> {
+/// Returns the messages that no chat model reads. `asked_not_to` are those that the user asked not to remember.
+pub fn unread_messages(conversation: &Conversation, asked_not_to: &[usize]) -> Vec<DroppedMessage> {
     let mut unread = Vec::new();
     for (index, message) in conversation.messages.iter().enumerate() {
-        if let Some(reason) = unread_reason(message) {
+        if !message.store || asked_not_to.contains(&index) {
+            unread.push(dropped_message(index, ASKED_NOT_TO));
+        } else if let Some(reason) = unread_reason(message) {
             unread.push(dropped_message(index, reason));
         }
     }
@@ -98,8 +109,8 @@ mod tests {
         let said = conversation(body.as_object().expect("an object")).expect("valid");
         let extracted = extract(&said, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
         let expected = [dropped_message(0, SYSTEM), dropped_message(3, SMALL_TALK), dropped_message(4, NO_TEXT)];
-        assert_eq!(dropped_messages(&said, &extracted), expected);
-        assert_eq!(unread_messages(&said), [dropped_message(0, SYSTEM), dropped_message(4, NO_TEXT)]);
+        assert_eq!(dropped_messages(&said, &extracted, &[]), expected);
+        assert_eq!(unread_messages(&said, &[]), [dropped_message(0, SYSTEM), dropped_message(4, NO_TEXT)]);
     }
 
     #[test]
@@ -110,6 +121,6 @@ mod tests {
         ]});
         let said = conversation(body.as_object().expect("an object")).expect("valid");
         let extracted = extract(&said, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
-        assert_eq!(dropped_messages(&said, &extracted), [dropped_message(0, TOO_LONG)]);
+        assert_eq!(dropped_messages(&said, &extracted, &[]), [dropped_message(0, TOO_LONG)]);
     }
 }

@@ -1,11 +1,11 @@
 //! The built-in extraction of a conversation, as the queue stores it.
 
-use cuebase_language::conversation::Message;
 use cuebase_language::extract::{self, ExtractedDrafts};
 use cuebase_language::text::steps::{Interrupted, Steps};
 use jiff::Timestamp;
 
-use super::session::{SessionTail, said_at};
+use super::forgetting::messages_of;
+use super::session::SessionTail;
 use crate::memory::conversation::Conversation;
 
 /// Extracts the memories of a conversation without a model.
@@ -32,12 +32,7 @@ pub fn extract_after(
     accepted_at: Timestamp,
     steps: &Steps<'_>,
 ) -> Result<ExtractedDrafts, Interrupted> {
-    let zone = conversation.zone();
-    let mut messages = Vec::with_capacity(conversation.messages.len());
-    for message in &conversation.messages {
-        let said = said_at(message, conversation, accepted_at, &zone);
-        messages.push(Message { role: message.role, name: message.name.as_deref(), text: &message.text, said });
-    }
+    let messages = messages_of(conversation, accepted_at);
     let before = match messages.first() {
         Some(first) => tail.messages_until(first.said.moment.at),
         None => Vec::new(),

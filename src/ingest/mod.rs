@@ -1,7 +1,7 @@
 //! The content of writes: extraction of memories from conversations, and the plans of all writes.
 //!
 //! [`extraction`] extracts drafts from a conversation's text, and [`model_extract`] does so with a chat model. [`session`]
-//! reads the messages before it.
+//! reads the messages before it, and [`forgetting`] what its users ask to forget.
 //! [`remember`], [`skills`], [`vocabulary`] and [`direct`] make plans of files from drafts and requests. [`repetition`]
 //! finds out what was said before. [`reextract`]
 //! plans the replacement of a kept conversation's memories. [`dropped`] names the messages that became no memory, and
@@ -13,6 +13,7 @@ pub mod documents;
 pub mod dropped;
 pub mod edited;
 pub mod extraction;
+pub mod forgetting;
 pub mod model_extract;
 pub mod reextract;
 pub mod remember;

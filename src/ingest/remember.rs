@@ -3,27 +3,32 @@
 use std::collections::BTreeMap;
 
 use cuebase_language::extract::ExtractedDrafts;
+use cuebase_storage::memory_file::MemoryFile;
 use jiff::Timestamp;
 
 use super::dropped::dropped_messages;
+use super::forgetting::{AskedToForget, paths_to_forget};
 use super::repetition::Repetitions;
 use super::session::{PreviousWrite, link_to_previous};
 use crate::error::Result;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
-/// Plans the files of a conversation's drafts, each at a new path, unless a memory says the same already. Reports the
-/// messages without a draft, the memories that were repeated, and those that no longer hold.
+/// Plans the files of a conversation's drafts, each at a new path, unless a memory says the same already. Removes the
+/// memories that the user asks to forget. Reports these, the messages without a draft, the memories that were repeated, and
+/// those that no longer hold.
 pub fn remember(
     context: &mut PlanContext<'_>,
     origin: Origin<'_>,
     previous: Option<&PreviousWrite>,
     extracted: &ExtractedDrafts,
+    asked: &AskedToForget<'_>,
     now: Timestamp,
 ) -> Result<Plan> {
     let drafts = extracted.drafts.as_slice();
     let mut paths = context.assign_paths(drafts)?;
-    let follows = link_to_previous(context, previous)?;
+    let forgotten = paths_to_forget(context, asked, now)?;
+    let follows = link_to_previous(context, previous)?.filter(|link| !forgotten.contains(&link.path));
     let origin = Origin { follows: follows.as_ref(), ..origin };
     let mut repetitions = Repetitions::default();
     let mut is_new = vec![true; drafts.len()];
@@ -43,18 +48,41 @@ pub fn remember(
             files.insert(paths[index].clone(), file);
         }
     }
-    let new = files.len();
-    let subject = format!("Remember {new} statement{}", if new == 1 { "" } else { "s" });
+    let subject = subject(files.len(), forgotten.len());
     let mut merged: Vec<String> = repetitions.merged.keys().cloned().collect();
     merged.sort();
     files.extend(repetitions.merged);
+    merged.retain(|path| !forgotten.contains(path));
     ended.sort();
     ended.dedup();
     ended.retain(|path| !files.contains_key(path));
-    let files = files.into_iter().map(|(path, file)| PlannedFile::memory(path, file)).collect();
-    let mut plan = Plan::new(subject, files);
+    ended.retain(|path| !forgotten.contains(path));
+    let mut plan = Plan::new(subject, with_removals(files, &forgotten));
     plan.report.merged = merged;
     plan.report.ended = ended;
-    plan.report.dropped = dropped_messages(origin.conversation, extracted);
+    plan.report.forgotten = forgotten;
+    plan.report.dropped = dropped_messages(origin.conversation, extracted, &asked.wishes.asked_not_to);
     Ok(plan)
+}
+
+/// Returns the first line of the commit.
+fn subject(new: usize, forgotten: usize) -> String {
+    let statements = if new == 1 { "statement" } else { "statements" };
+    match forgotten {
+        0 => format!("Remember {new} {statements}"),
+        _ => format!("Remember {new} {statements}, forget {forgotten}"),
+    }
+}
+
+/// Returns the planned files, with the removal of those that are forgotten.
+pub(super) fn with_removals(mut files: BTreeMap<String, MemoryFile>, forgotten: &[String]) -> Vec<PlannedFile> {
+    let mut planned = Vec::with_capacity(files.len() + forgotten.len());
+    for path in forgotten {
+        files.remove(path);
+        planned.push(PlannedFile::removal(path.clone()));
+    }
+    for (path, file) in files {
+        planned.push(PlannedFile::memory(path, file));
+    }
+    planned
 }

@@ -6,6 +6,7 @@
 use cuebase_language::conversation::{self, SaidAt};
 use cuebase_language::extract::drafts::first_words;
 use cuebase_language::memory::{Moment, OccurredPrecision, OccurredSource};
+use cuebase_language::wishes;
 use cuebase_storage::memory_file::{MemoryFile, Relation, RelationKind, SourceMessage};
 use cuebase_storage::records::{Message, QueuedWork, Store};
 use cuebase_storage::{MessageId, NamespaceId};
@@ -70,7 +71,20 @@ impl SessionTail {
         }
         tail.messages.reverse();
         tail.messages.sort_by_key(|earlier| earlier.said.moment.at);
+        tail.leave_out_unwanted();
         Ok(tail)
+    }
+
+    /// Leaves out the messages that their speaker asked not to remember, and those that were not stored.
+    fn leave_out_unwanted(&mut self) {
+        let wishes = wishes::find(&[], &self.as_messages(self.messages.len()));
+        for (index, text) in wishes.shortened {
+            self.messages[index].message.text = text;
+        }
+        for index in wishes.asked_not_to {
+            self.messages[index].message.text.clear();
+        }
+        self.messages.retain(|earlier| !earlier.message.text.is_empty());
     }
 
     /// Adds the messages of an earlier write, the last ones first.
@@ -96,14 +110,27 @@ impl SessionTail {
 
     /// Returns the messages that were said before a time, as extraction reads them.
     pub(super) fn messages_until(&self, until: Timestamp) -> Vec<conversation::Message<'_>> {
-        let mut messages = Vec::with_capacity(self.messages.len());
-        for EarlierMessage { message, said, .. } in &self.messages {
-            if said.moment.at <= until {
-                let name = message.name.as_deref();
-                messages.push(conversation::Message { role: message.role, name, text: &message.text, said: *said });
-            }
+        self.as_messages(self.messages.partition_point(|earlier| earlier.said.moment.at <= until))
+    }
+
+    /// Returns the first messages, as extraction reads them.
+    fn as_messages(&self, count: usize) -> Vec<conversation::Message<'_>> {
+        let mut messages = Vec::with_capacity(count);
+        for EarlierMessage { message, said, .. } in &self.messages[..count] {
+            messages.push(conversation::Message {
+                role: message.role,
+                name: message.name.as_deref(),
+                text: &message.text,
+                said: *said,
+                is_stored: message.store,
+            });
         }
         messages
+    }
+
+    /// Returns a message as the source of memories, by its index.
+    pub(super) fn source(&self, index: usize) -> Option<&SourceMessage> {
+        self.messages.get(index).map(|earlier| &earlier.source)
     }
 
     /// Returns the messages as sources of memories, in the same order.
@@ -182,7 +209,14 @@ mod tests {
         let mut messages = Vec::new();
         for text in texts {
             let text = text.clone();
-            messages.push(Message { role: Role::User, name: None, text, references: Vec::new(), occurred_at: None });
+            messages.push(Message {
+                role: Role::User,
+                name: None,
+                text,
+                references: Vec::new(),
+                occurred_at: None,
+                store: true,
+            });
         }
         Conversation { messages, session_id: Some("s1".to_owned()), ..Conversation::default() }
     }

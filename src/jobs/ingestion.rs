@@ -17,6 +17,7 @@ use super::outage;
 use super::reextraction::reextract;
 use super::stop::{StopSignal, Wake};
 use crate::error::{Error, Result};
+use crate::ingest::forgetting::{AskedToForget, readable, storable, wishes_of};
 use crate::ingest::model_extract::plan::plan_extraction;
 use crate::ingest::model_extract::{Operation, SimilarMemory};
 use crate::ingest::{direct, documents, remember, skills, vocabulary};
@@ -304,23 +305,28 @@ impl Attempt<'_> {
         let Self { namespace, entry, now, .. } = *self;
         let origin = Origin { write: entry.id, conversation, before: &[], follows: None };
         let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
+        let tail = self.session_tail(entry.id, conversation)?;
+        let asked = AskedToForget { wishes: wishes_of(&tail, conversation, accepted_at), tail: &tail };
+        let readable = readable(conversation, &asked.wishes);
         // A conversation whose commit is in git needs only its index entry, so the model is not called again.
         if let Some(chat) = self.ingestion.models.chat()
             && !namespace.is_committed(entry.id)
         {
+            let shown = storable(&readable);
             let extraction =
-                self.extract_with_model(chat, conversation, accepted_at, &|text: &str| self.find_similar(text))?;
+                self.extract_with_model(chat, &shown, accepted_at, &|text: &str| self.find_similar(text))?;
             self.embed(&cue_texts(extraction.operations.iter().filter_map(Operation::draft)));
             self.check_deadline()?;
-            return namespace.ingest(entry, now, |context| plan_extraction(context, origin, &extraction, now));
+            return namespace.ingest(entry, now, |context| plan_extraction(context, origin, &extraction, &asked, now));
         }
-        let tail = self.session_tail(entry.id, conversation)?;
         let origin = Origin { before: &tail.sources(), ..origin };
         let previous = self.previous_write(&tail)?;
-        let extracted = self.extract(&tail, conversation, accepted_at)?;
+        let extracted = self.extract(&tail, &readable, accepted_at)?;
         self.embed(&cue_texts(extracted.drafts.iter()));
         self.check_deadline()?;
-        namespace.ingest(entry, now, |context| remember::remember(context, origin, previous.as_ref(), &extracted, now))
+        namespace.ingest(entry, now, |context| {
+            remember::remember(context, origin, previous.as_ref(), &extracted, &asked, now)
+        })
     }
 
     /// Finds existing memories that are similar to a text. Returns none if the search fails.

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use super::attempt::{Attempt, cue_texts};
 use crate::error::{Error, Result};
+use crate::ingest::forgetting::{readable, wishes_of};
 use crate::ingest::model_extract::Operation;
 use crate::ingest::reextract::Replacement;
 use crate::ingest::session::SessionTail;
@@ -61,11 +62,14 @@ fn acknowledge(attempt: &Attempt<'_>) -> Result<()> {
 
 fn extract_drafts(attempt: &Attempt<'_>, tail: &SessionTail, kept: &KeptSource) -> Result<Extracted> {
     let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Error::internal)?;
+    // What the conversation asks to forget was forgotten when it was ingested.
+    let wishes = wishes_of(tail, &kept.conversation, accepted_at);
+    let readable = readable(&kept.conversation, &wishes);
     let Some(chat) = attempt.ingestion.models.chat() else {
-        let extracted = attempt.extract(tail, &kept.conversation, accepted_at)?;
+        let extracted = attempt.extract(tail, &readable, accepted_at)?;
         return Ok(Extracted { drafts: extracted.drafts, by: None });
     };
-    let extraction = attempt.extract_with_model(chat, &kept.conversation, accepted_at, &|_| Vec::new())?;
+    let extraction = attempt.extract_with_model(chat, &readable, accepted_at, &|_| Vec::new())?;
     let mut drafts = Vec::new();
     for operation in extraction.operations {
         // All other operations change an existing memory, and the model saw none.

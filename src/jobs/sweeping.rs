@@ -1,4 +1,5 @@
-//! The sweep: every minute it removes the remains of deletions and replaced packs. Every few seconds it reserves disk
+//! The sweep: every minute it removes the remains of deletions, of replaced packs and of
+//! messages that must not be stored. Every few seconds it reserves disk
 //! space, if there was too little before.
 
 use std::sync::Arc;
@@ -83,6 +84,7 @@ impl Job for Sweep {
             }
             self.namespaces.remove_foreign_copies()?;
             self.store.release_abandoned_hold()?;
+            self.store.purge_unstored()?;
         }
         self.has_run = true;
         reserved

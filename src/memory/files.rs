@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use cuebase_language::claims::attributes::{self, Cardinality};
 use cuebase_language::claims::names;
 use cuebase_language::extract::draft::Draft;
+use cuebase_language::standing::{NOT_STANDING_TAG, STANDING_TAG};
 use cuebase_retrieval::Relation as IndexRelation;
 use cuebase_retrieval::{Claim as IndexClaim, ClaimKind, Cue, Memory, MetadataValue as IndexValue, Validity};
 use cuebase_storage::MessageId;
@@ -174,7 +175,7 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
     let relations = index_relations(path, front.relations, &body);
     // A pushed file may have any number of tags.
     let own: HashSet<&String> = front.tags.iter().collect();
-    let mut inferred_tags = front.inferred_tags;
+    let mut inferred_tags = with_standing(front.inferred_tags, front.standing);
     inferred_tags.retain(|tag| !own.contains(tag));
     // Only incidents expire from retrieval.
     let hidden_from = if path.tier() == Tier::Incidents { milliseconds(front.expires_at) } else { None };
@@ -321,6 +322,14 @@ fn other_paths(mut paths: Vec<String>, own: &MemoryPath) -> Vec<String> {
 
 fn milliseconds(time: Option<Timestamp>) -> Option<i64> {
     time.map(Timestamp::as_millisecond)
+}
+
+/// Returns the tags of extraction, changed by what somebody set about standing.
+fn with_standing(mut tags: Vec<String>, standing: Option<bool>) -> Vec<String> {
+    let Some(stands) = standing else { return tags };
+    tags.retain(|tag| tag != STANDING_TAG);
+    tags.push(if stands { STANDING_TAG } else { NOT_STANDING_TAG }.to_owned());
+    tags
 }
 
 fn sorted(mut tags: Vec<String>) -> Vec<String> {

@@ -17,7 +17,7 @@ use super::values::{self, NAME_CHARS_MAX, PRINTABLE_PATTERN};
 use super::{json_errors, metadata, tags, time};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::conversation::{Conversation, Message, Moment};
+use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
 /// The end of an error about a time: what is wrong, and the accepted forms.
 const INVALID_TIME: &str = "is not a valid time: use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
@@ -33,6 +33,9 @@ request_type! {
         /// The caller's name for the conversation.
         #[schemars(length(max = NAME_CHARS_MAX), regex(pattern = PRINTABLE_PATTERN))]
         pub(crate) session_id: Option<String>,
+        /// Name of the user of the conversation: the speaker of messages with the role `user` that have no name.
+        #[schemars(length(max = NAME_CHARS_MAX), regex(pattern = PRINTABLE_PATTERN))]
+        pub(crate) user: Option<String>,
         #[schemars(default, with = "values::Tags")]
         pub(crate) tags: Option<Vec<String>> => InvalidTag,
         #[schemars(default, with = "values::Metadata")]
@@ -55,10 +58,11 @@ impl RememberRequest {
         // Only the size of the body limits the number of messages.
         check_count("messages", sent, ErrorCode::NoMessages, (usize::MAX, ErrorCode::TooManyMessages))?;
         let zone = zone_or_utc(self.timezone.as_deref())?;
+        let user = user_name(self.user.as_deref())?;
         let mut messages = Vec::with_capacity(sent.len());
         for (index, body) in sent.iter().enumerate() {
             match message(body, &zone) {
-                Ok(message) => messages.push(message),
+                Ok(message) => messages.push(with_user(message, user)),
                 Err(reason) => return Err(invalid_body(format!("messages[{index}]: {reason}"))),
             }
         }
@@ -79,6 +83,7 @@ const MESSAGE_FIELDS: &[Field] = &[
     Field { name: "content", contents: Contents::Parts, code: None },
     Field { name: "name", contents: Contents::Opaque, code: None },
     Field { name: "occurred_at", contents: Contents::Opaque, code: None },
+    Field { name: "store", contents: Contents::Opaque, code: None },
 ];
 
 impl FieldType for Vec<MessageBody> {
@@ -174,7 +179,7 @@ fn code_at(mut fields: &'static [Field], path: &Path) -> ErrorCode {
 }
 
 fn message(sent: &MessageBody, zone: &TimeZone) -> Result<Message, String> {
-    let MessageBody { role, content, name, occurred_at, .. } = sent;
+    let MessageBody { role, content, name, occurred_at, store, .. } = sent;
     let (text, references) = text_and_references(content)?;
     let name = match name.as_deref() {
         None => None,
@@ -189,7 +194,7 @@ fn message(sent: &MessageBody, zone: &TimeZone) -> Result<Message, String> {
             None => return Err(format!("occurred_at: {time} {INVALID_TIME}")),
         },
     };
-    Ok(Message { role: *role, name, text, references, occurred_at })
+    Ok(Message { role: *role, name, text, references, occurred_at, store: store.unwrap_or(true) })
 }
 
 /// Checks the content of a message. Returns the text parts, joined by blank lines, and the other parts as received.
@@ -233,6 +238,24 @@ pub fn moment_of(name: &str, time: Option<&SentTime>, zone: &TimeZone) -> Result
     }
 }
 
+fn user_name(name: Option<&str>) -> Result<Option<&str>> {
+    match name.map(str::trim) {
+        Some(name) if !is_short_line(name) => {
+            Err(invalid_body(format!("user must be at most {NAME_CHARS_MAX} characters on one line")))
+        }
+        Some("") | None => Ok(None),
+        Some(name) => Ok(Some(name)),
+    }
+}
+
+/// Gives a message of a user without a name the name of the user.
+fn with_user(mut message: Message, user: Option<&str>) -> Message {
+    if message.role == Role::User && message.name.is_none() {
+        message.name = user.map(str::to_owned);
+    }
+    message
+}
+
 fn session_id(id: Option<&str>) -> Result<Option<String>> {
     match id {
         Some(id) if !is_short_line(id) => {
@@ -243,7 +266,7 @@ fn session_id(id: Option<&str>) -> Result<Option<String>> {
 }
 
 /// Returns whether a text is on one line and within [`NAME_CHARS_MAX`].
-fn is_short_line(text: &str) -> bool {
+pub(crate) fn is_short_line(text: &str) -> bool {
     text.chars().count() <= NAME_CHARS_MAX && !text.chars().any(char::is_control)
 }
 

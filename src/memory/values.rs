@@ -114,6 +114,10 @@ named_values! {
             "content": generator.subschema_for::<Content>(),
             "name": {"type": ["string", "null"], "maxLength": NAME_CHARS_MAX, "pattern": PRINTABLE_PATTERN},
             "occurred_at": generator.subschema_for::<GivenTime>(),
+            "store": {
+                "type": ["boolean", "null"],
+                "description": "With `false`, the message is only read to understand the others: no memory has its text.",
+            },
         },
         "required": ["role", "content"],
     });

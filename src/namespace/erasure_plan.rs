@@ -392,7 +392,14 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Message {
-        Message { role: Role::User, name: None, text: text.into(), references: Vec::new(), occurred_at: None }
+        Message {
+            role: Role::User,
+            name: None,
+            text: text.into(),
+            references: Vec::new(),
+            occurred_at: None,
+            store: true,
+        }
     }
 
     fn entry(messages: Vec<Message>) -> QueueEntry {

@@ -1,7 +1,8 @@
 //! The plan of a write: the files that it changes, decided under the writer lock from the namespace's present content.
 
+use cuebase_language::claims::AskedClaims;
 use cuebase_language::extract::draft::Draft;
-use cuebase_retrieval::Snapshot;
+use cuebase_retrieval::{Currency, Explain, Filter, Query, Snapshot};
 use cuebase_storage::git::{CommitInfo, FileReader, Repository, Writer};
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, TermFile};
 use cuebase_storage::records::TermRecord;
@@ -171,6 +172,34 @@ impl PlanContext<'_> {
     /// [`statement::of_body`](crate::memory::statement::of_body) makes it.
     pub fn path_with_statement(&self, statement: &str, now: Timestamp) -> Result<Option<String>> {
         Ok(self.snapshot.path_with_statement(statement, now.as_millisecond())?)
+    }
+
+    /// Returns the paths of up to `limit` memories that have words of a text, the best ones first.
+    pub fn paths_with_words(&self, text: &str, limit: usize, now: Timestamp) -> Result<Vec<String>> {
+        let query = Query {
+            text,
+            synonyms: &[],
+            vector: None,
+            times: &[],
+            time_words: &[],
+            filter: &Filter::default(),
+            min_score: 0.0,
+            limit,
+            now: now.as_millisecond(),
+            as_of: None,
+            currency: Currency::Any,
+            asked: AskedClaims::NONE,
+            user: None,
+            exact: false,
+            explain: Explain::No,
+        };
+        let found = self.snapshot.search(&query)?;
+        Ok(found.hits.into_iter().map(|hit| hit.memory.path).collect())
+    }
+
+    /// Returns the paths that a kept write changed; none if it is not kept.
+    pub fn paths_of_source(&self, write: MessageId) -> Result<Vec<String>> {
+        Ok(self.store.source_paths(self.namespace, write)?.unwrap_or_default())
     }
 
     /// Returns the paths of memories whose claims those of a new memory end.

@@ -12,6 +12,7 @@ const DROPPED_MAX: usize = 500;
 /// Beginnings of the lines of a report.
 const MERGED: &str = "Merged: ";
 const ENDED: &str = "Ended: ";
+const FORGOTTEN: &str = "Forgotten: ";
 const DROPPED: &str = "Dropped: ";
 const MESSAGE: &str = "message ";
 
@@ -22,6 +23,8 @@ pub struct PlanReport {
     pub merged: Vec<String>,
     /// Paths of existing memories that are no longer valid.
     pub ended: Vec<String>,
+    /// Paths of memories that the user asked to forget.
+    pub forgotten: Vec<String>,
     /// Messages of the conversation that became no memory. The first 500 are kept.
     pub dropped: Vec<DroppedMessage>,
 }
@@ -35,6 +38,9 @@ impl PlanReport {
         }
         for path in &self.ended {
             lines.push(format!("{ENDED}{path}"));
+        }
+        for path in &self.forgotten {
+            lines.push(format!("{FORGOTTEN}{path}"));
         }
         for DroppedMessage { message, reason } in self.dropped.iter().take(DROPPED_MAX) {
             // A line break in the answer of a chat model would begin another line of the report.
@@ -55,6 +61,8 @@ impl PlanReport {
                 report.merged.push(path.to_owned());
             } else if let Some(path) = line.strip_prefix(ENDED) {
                 report.ended.push(path.to_owned());
+            } else if let Some(path) = line.strip_prefix(FORGOTTEN) {
+                report.forgotten.push(path.to_owned());
             } else if let Some(dropped) = line.strip_prefix(DROPPED) {
                 report.dropped.push(parse_dropped(dropped));
             }
@@ -65,13 +73,13 @@ impl PlanReport {
     /// Returns what a write changed: the report, the files that are new, and those that existed before. A file that the
     /// report names is not listed as rewritten.
     pub(super) fn into_changes(self, mut made: Vec<String>, existing: Vec<String>) -> WriteChanges {
-        let Self { merged, ended, mut dropped } = self;
+        let Self { merged, ended, forgotten, mut dropped } = self;
         dropped.truncate(DROPPED_MAX);
         let mut rewritten = existing;
         rewritten.retain(|path| !merged.contains(path) && !ended.contains(path));
         rewritten.sort();
         made.sort();
-        WriteChanges { made, rewritten, merged, ended, dropped }
+        WriteChanges { made, rewritten, merged, ended, forgotten, dropped }
     }
 }
 
@@ -115,13 +123,15 @@ mod tests {
         let report = PlanReport {
             merged: vec!["facts/a.md".into()],
             ended: vec!["facts/b.md".into()],
+            forgotten: vec!["facts/c.md".into()],
             dropped: vec![dropped(Some(3), "small_talk"), dropped(None, "operation 1: path: none\nEnded: x")],
         };
         let text = report.text();
-        assert_eq!(text.lines().nth(2), Some("Dropped: message 3: small_talk"));
+        assert_eq!(text.lines().nth(3), Some("Dropped: message 3: small_talk"));
         let message = format!("Remember 1 statement\n\n{text}\n\nCuebase-Message: 01X\n");
         let read = PlanReport::parse(&message);
         assert_eq!((&read.merged, &read.ended), (&report.merged, &report.ended));
+        assert_eq!(read.forgotten, report.forgotten);
         assert_eq!(read.dropped, [dropped(Some(3), "small_talk"), dropped(None, "operation 1: path: none Ended: x")]);
         assert_eq!(PlanReport::parse("Write facts/a.md\n"), PlanReport::default());
     }

@@ -17,7 +17,9 @@ use super::sender::Sender;
 use super::slots::{HeldSlots, SlotPool};
 use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::BodyKind;
-use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, PARAMETERS_BYTES_MAX, Reply};
+use crate::api::{
+    BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, PARAMETERS_BYTES_MAX, Reply,
+};
 use crate::error::Error;
 use crate::memory::request::invalid_body;
 

@@ -20,8 +20,10 @@ const SUBJECTS_MAX: usize = 200;
 /// Whose profile is asked for, and of which time.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileRequest {
-    /// Name of the subject. By default the user, or the speaker with the most claims about themselves.
+    /// Name of the subject. By default the person who asks, the only person who speaks, or the speaker with the most claims about themselves.
     pub subject: Option<String>,
+    /// Name of the person who asks, the subject if none is given.
+    pub user: Option<String>,
     /// If given, the profile is that of this time, milliseconds since the epoch.
     pub as_of: Option<i64>,
 }
@@ -78,7 +80,7 @@ impl Reads {
     ) -> Result<ProfileResponse> {
         let lease = self.namespaces.lease(account, namespace)?;
         let time = ClaimTime { now: self.clock.now().as_millisecond(), as_of: request.as_of };
-        let named = names::subject(request.subject.as_deref().unwrap_or(""));
+        let named = names::subject(request.subject.as_deref().or(request.user.as_deref()).unwrap_or(""));
         let found = lease.read(|snapshot| find(snapshot, &named, time))?;
         Ok(ProfileResponse::of(found))
     }
@@ -95,8 +97,12 @@ fn find(snapshot: &Snapshot, named: &str, time: ClaimTime) -> Result<FoundProfil
     Ok(FoundProfile { subject, claims, subjects })
 }
 
-/// Returns the user if there are claims about them, else the speaker with the most claims.
+/// Returns the only person who speaks, or the user without a name if there are claims about them, else the speaker with the
+/// most claims.
 fn default_subject(snapshot: &Snapshot, subjects: &[ClaimSubject], time: ClaimTime) -> Result<String, IndexError> {
+    if let Some(name) = snapshot.only_user()? {
+        return Ok(names::subject(&name));
+    }
     if snapshot.claims_about(USER, time)?.is_empty()
         && let Some(speaker) = subjects.iter().find(|subject| subject.speaks)
     {

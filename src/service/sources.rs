@@ -97,7 +97,7 @@ impl KeptSource {
 
 /// Returns a message as `POST /v1/memories` accepts it. Its text parts are joined.
 fn message_body(message: &Message) -> Value {
-    let Message { role, name, text, references, occurred_at } = message;
+    let Message { role, name, text, references, occurred_at, store } = message;
     let mut body = Map::new();
     body.insert("role".into(), json!(role));
     if let Some(name) = name {
@@ -116,6 +116,9 @@ fn message_body(message: &Message) -> Value {
     body.insert("content".into(), content);
     if let Some(moment) = occurred_at {
         body.insert("occurred_at".into(), json!(moment.text()));
+    }
+    if !store {
+        body.insert("store".into(), json!(store));
     }
     Value::Object(body)
 }

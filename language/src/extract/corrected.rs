@@ -129,7 +129,7 @@ pub(super) fn find(messages: &[Message<'_>], steps: &Steps<'_>) -> Result<Option
     }
     let mut best: Option<(usize, usize)> = None;
     for (other, earlier) in before.iter().enumerate().rev().take(MESSAGES_MAX) {
-        if earlier.speaker() != message.speaker() || earlier.text.len() > QUOTED_BYTES_MAX {
+        if !earlier.is_stored || earlier.speaker() != message.speaker() || earlier.text.len() > QUOTED_BYTES_MAX {
             continue;
         }
         steps.take(2 * earlier.text.len())?;

@@ -110,10 +110,20 @@ pub fn extract(
             statements.push(statement);
         }
         if let Some(text) = last_question(message.text, steps)? {
-            asked = Some(Question { asker: speaker.clone(), text, message: index, role, said });
+            asked = Some(Question {
+                asker: speaker.clone(),
+                text,
+                message: index,
+                role,
+                said,
+                is_stored: message.is_stored,
+            });
+        }
+        if !message.is_stored {
+            statements.clear();
         }
         let corrected = match role {
-            Role::User => corrected::find(&messages[..=index], steps)?,
+            Role::User if message.is_stored => corrected::find(&messages[..=index], steps)?,
             _ => None,
         };
         let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, corrected, statements };
@@ -216,7 +226,7 @@ mod tests {
     pub(super) fn message<'a>(name: Option<&'a str>, text: &'a str) -> Message<'a> {
         let moment = Moment { at: Timestamp::UNIX_EPOCH, precision: OccurredPrecision::Instant };
         let said = SaidAt::new(moment, OccurredSource::Written, &TimeZone::UTC);
-        Message { role: Role::User, name, text, said }
+        Message { role: Role::User, name, text, said, is_stored: true }
     }
 
     fn bodies(turns: &[(&str, &str)]) -> Vec<String> {
@@ -274,6 +284,18 @@ mod tests {
         let [draft] = extracted.drafts.as_slice() else { panic!("one memory: {extracted:?}") };
         assert_eq!(draft.body, "# Bo: In Porto.\n\n> Ann: Where did you buy yours?\n");
         assert_eq!((draft.messages.as_slice(), draft.before.as_slice()), (&[0][..], &[0][..]));
+    }
+
+    #[test]
+    fn a_message_that_is_not_stored_is_read_and_not_quoted() {
+        let asked = Message { is_stored: false, ..message(Some("Ann"), "Where did you buy your boat?") };
+        let told = Message { is_stored: false, ..message(Some("Bo"), "My PIN is 4711.") };
+        let messages = [asked, message(Some("Bo"), "In Porto."), told, message(Some("Bo"), "No wait, in Faro.")];
+        let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+        let text: Vec<String> =
+            extracted.drafts.iter().map(|draft| format!("{}{:?}", draft.body, draft.cues)).collect();
+        assert_eq!(extracted.drafts.len(), 2, "{text:?}");
+        assert!(!text.concat().contains("boat") && !text.concat().contains("4711"), "{text:?}");
     }
 
     #[test]

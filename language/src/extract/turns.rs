@@ -50,6 +50,8 @@ pub(super) struct Question {
     pub(super) role: Role,
     /// When it was asked.
     pub(super) said: SaidAt,
+    /// Whether a memory may quote it.
+    pub(super) is_stored: bool,
 }
 
 impl Question {
@@ -139,8 +141,12 @@ impl Turn {
                 }
                 draft.messages.insert(0, asking.message);
             } else if let Some(question) = self.question_of_short_answer() {
-                quote(&mut draft, &question.asker, &question.text, question.said.day, steps)?;
                 draft.inferred.claims.extend(question.claims(steps)?);
+                if !question.is_stored {
+                    drafts.add(draft);
+                    continue;
+                }
+                quote(&mut draft, &question.asker, &question.text, question.said.day, steps)?;
                 draft.messages.insert(0, question.message);
             } else if let Some(corrected) = corrected.take() {
                 quote(&mut draft, &self.speaker, &corrected.text, corrected.day, steps)?;
@@ -197,7 +203,8 @@ impl Turn {
             OccurredSource::Extracted => Some(self.said.moment.at),
             _ => None,
         };
-        let question = self.question.as_ref().map(|question| question.text.as_str());
+        let question = self.question.as_ref().filter(|question| question.is_stored);
+        let question = question.map(|question| question.text.as_str());
         let mut tags = Vec::new();
         if self.role == Role::User && is_standing(text, steps)? {
             tags.push(STANDING_TAG.to_owned());

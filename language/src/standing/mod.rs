@@ -12,6 +12,8 @@ mod words;
 
 /// The tag that extraction gives to statements that stand.
 pub const STANDING_TAG: &str = "standing";
+/// The tag of memories of which somebody said that they do not stand.
+pub const NOT_STANDING_TAG: &str = "not-standing";
 
 /// What requests and standing facts are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

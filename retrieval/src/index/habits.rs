@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::layer::Document;
-use crate::hash::{NameHash, chat_assistant};
+use crate::hash::{NameHash, chat_assistant, chat_user};
 use crate::ids::DocumentId;
 
 /// The relative length of a memory that is as long as its speaker's average.
@@ -23,6 +23,7 @@ pub(crate) struct Habits {
     of_all: Averages,
     of_speakers: HashMap<Vec<NameHash>, Averages, ahash::RandomState>,
     only_user: Option<OnlyUser>,
+    has_several_named: bool,
 }
 
 /// The only speaker of a sample, not counting an assistant without a name.
@@ -72,6 +73,7 @@ impl Habits {
         let (mut all, mut speakers) = (Totals::default(), HashMap::<&[NameHash], Totals>::new());
         let assistant = [chat_assistant()];
         let mut users: Vec<OnlyUser> = Vec::new();
+        let (user, mut named) = ([chat_user()], Vec::<&[NameHash]>::new());
         for (memory, document) in sample {
             all.add(document);
             let name = document.speaker();
@@ -79,6 +81,9 @@ impl Habits {
             let is_user = !name.is_empty() && name != assistant;
             if is_user && users.len() < 2 && users.iter().all(|user| user.name != name) {
                 users.push(OnlyUser { name: name.to_vec(), memory });
+            }
+            if is_user && name != user && named.len() < 2 && !named.contains(&name) {
+                named.push(name);
             }
         }
         let only_user = match users.len() {
@@ -90,7 +95,12 @@ impl Habits {
         for (name, totals) in speakers {
             of_speakers.insert(name.to_vec(), totals.averages(SHARED, of_all));
         }
-        Self { of_all, of_speakers, only_user }
+        Self { of_all, of_speakers, only_user, has_several_named: named.len() > 1 }
+    }
+
+    /// Whether several speakers with names are in the sample, so that it is not clear for whom "I" stands.
+    pub(crate) fn has_several_named(&self) -> bool {
+        self.has_several_named
     }
 
     /// Returns the only speaker in the sample, not counting an assistant. `None` if there are several or none.

@@ -7,7 +7,7 @@
 use cuebase_language::tokenize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::hash::{NameHash, chat_assistant};
+use crate::hash::{NameHash, chat_assistant, chat_user};
 
 /// The speakers of a chat who have no names, folded.
 const USER: &str = "user";
@@ -46,16 +46,31 @@ const SAYING: [&str; 20] = [
     "advised",
 ];
 
-/// Returns a query's folded words, to compare with names, and the speaker that "I" or "you" stands for. `only_user` are the
-/// words of the name of the only person who speaks, for whom "I" stands as well.
-pub(crate) fn name_hashes(query: &str, only_user: &[NameHash]) -> Vec<NameHash> {
+/// Whether a query speaks of the person who asks: "my", "ich".
+pub fn is_in_first_person(query: &str) -> bool {
+    let words: Vec<String> = query.unicode_words().map(tokenize::fold).collect();
+    chat_speaker(&words) == Some(USER)
+}
+
+/// Returns the words of a name.
+pub(crate) fn words_of_name(name: &str) -> Vec<NameHash> {
+    let mut words = Vec::new();
+    for word in name.unicode_words() {
+        words.push(NameHash::of(&tokenize::fold(word)));
+    }
+    words
+}
+
+/// Returns a query's folded words, to compare with names, and the speaker that "I" or "you" stands for. `user` are the words
+/// of the name of the person who asks, for whom "I" stands as well.
+pub(crate) fn name_hashes(query: &str, user: &[NameHash]) -> Vec<NameHash> {
     let words: Vec<String> = query.unicode_words().map(tokenize::fold).collect();
     let mut names: Vec<NameHash> =
         words.iter().map(|word| NameHash::of(word.strip_suffix("'s").unwrap_or(word))).collect();
     if let Some(speaker) = chat_speaker(&words) {
         names.push(NameHash::of(speaker));
         if speaker == USER {
-            names.extend_from_slice(only_user);
+            names.extend_from_slice(user);
         }
     }
     names
@@ -63,7 +78,7 @@ pub(crate) fn name_hashes(query: &str, only_user: &[NameHash]) -> Vec<NameHash> 
 
 /// Returns the speakers of a chat who have no names.
 pub(super) fn chat_speakers() -> [NameHash; 2] {
-    [NameHash::of(USER), chat_assistant()]
+    [chat_user(), chat_assistant()]
 }
 
 /// Returns the speaker of a chat that the words refer to.

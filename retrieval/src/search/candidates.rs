@@ -3,6 +3,7 @@
 //! Both arms search within the filter's bitmap, side by side if the search may use several threads. If the query names
 //! times, the best of the memories of those times are added, because they may be lost among all others.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::bitmap::Bitmap;
 use crate::hash::NameHash;
 use crate::ids::DocumentId;
 use crate::index::{Row, Snapshot};
-use crate::ranking::speakers::name_hashes;
+use crate::ranking::speakers::{name_hashes, words_of_name};
 use crate::top_k::{Scored, TopK};
 
 /// Candidates taken from each arm. It equals the largest limit of a query, because both arms may find the same
@@ -97,15 +98,19 @@ impl<'a> Search<'a> {
         let text = self.query.text_without_times();
         QueryWords {
             soft_match: SoftMatch::new(&self.snapshot.table, self.snapshot.tokens, &text),
-            names: name_hashes(self.query.text, self.only_user()),
+            names: name_hashes(self.query.text, &self.words_of_user()),
         }
     }
 
-    /// Returns the words of the name of the only person who speaks in the namespace, if there is just one.
-    fn only_user(&self) -> &[NameHash] {
+    /// Returns the words of the name of the person who asks: as the query names them, else the only person who speaks in the
+    /// namespace.
+    fn words_of_user(&self) -> Cow<'_, [NameHash]> {
+        if let Some(name) = self.query.user {
+            return Cow::Owned(words_of_name(name));
+        }
         match self.snapshot.table.habits().only_user() {
-            Some(user) => &user.name,
-            None => &[],
+            Some(user) => Cow::Borrowed(&user.name),
+            None => Cow::Borrowed(&[]),
         }
     }
 

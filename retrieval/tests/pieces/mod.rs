@@ -52,6 +52,7 @@ pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) ->
         as_of: None,
         currency: Currency::First,
         asked: AskedClaims::NONE,
+        user: None,
         exact: false,
         explain: Explain::No,
     }

@@ -117,6 +117,7 @@ named_values! {
         required("content", generator.subschema_for::<Content>()),
         optional("name", json_schema!({"type": "string"})),
         optional("occurred_at", given_time()),
+        optional("store", json_schema!({"type": "boolean"})),
     ]);
 
     /// The fields of `POST /v1/memories` as they were accepted.

@@ -98,6 +98,8 @@ pub struct WriteChangesView<'a> {
     pub merged: &'a [String],
     /// Paths of existing memories that are no longer valid.
     pub ended: &'a [String],
+    /// Paths of memories that the user asked to forget in the conversation.
+    pub forgotten: &'a [String],
     /// Messages of the conversation that became no memory, or only in part; the first 500 of them.
     pub dropped: Vec<DroppedMessageView<'a>>,
 }
@@ -161,6 +163,7 @@ impl<'a> WriteChangesView<'a> {
             rewritten: &changes.rewritten,
             merged: &changes.merged,
             ended: &changes.ended,
+            forgotten: &changes.forgotten,
             dropped: changes.dropped.iter().map(DroppedMessageView::of).collect(),
         }
     }

@@ -206,6 +206,7 @@ impl ModelExtractor<'_> {
                 text: piece.text.clone(),
                 references: Vec::new(),
                 occurred_at: message.occurred_at,
+                store: message.store,
             });
         }
         let excerpt = Conversation {

@@ -136,6 +136,7 @@ mod tests {
             text: text.clone(),
             references: Vec::new(),
             occurred_at: None,
+            store: true,
         };
         Conversation { messages: texts.iter().map(message).collect(), ..Conversation::default() }
     }

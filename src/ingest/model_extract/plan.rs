@@ -11,8 +11,10 @@ use super::extraction::Extraction;
 use super::operations::Operation;
 use crate::error::{Error, Result};
 use crate::ingest::dropped::{TOO_LONG, dropped_message, unread_messages};
+use crate::ingest::forgetting::{AskedToForget, paths_to_forget};
+use crate::ingest::remember::with_removals;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
+use crate::namespace::plan::{Plan, PlanContext};
 use crate::namespace::report::PlanReport;
 
 /// The trailer that names the model and the version of the prompt.
@@ -24,6 +26,7 @@ pub fn plan_extraction(
     context: &mut PlanContext<'_>,
     origin: Origin<'_>,
     extraction: &Extraction,
+    asked: &AskedToForget<'_>,
     now: Timestamp,
 ) -> Result<Plan> {
     let drafts: Vec<Draft> = extraction.drafts().into_iter().cloned().collect();
@@ -51,15 +54,17 @@ pub fn plan_extraction(
             }
         }
     }
-    let subject = subject(&[("remember", drafts.len()), ("rewrite", rewritten), ("expire", expired)]);
-    let mut report = PlanReport { dropped: unread_messages(origin.conversation), ..PlanReport::default() };
+    let forgotten = paths_to_forget(context, asked, now)?;
+    let counts = [("remember", drafts.len()), ("rewrite", rewritten), ("expire", expired), ("forget", forgotten.len())];
+    let dropped = unread_messages(origin.conversation, &asked.wishes.asked_not_to);
+    let mut report = PlanReport { dropped, forgotten, ..PlanReport::default() };
     for message in &extraction.too_long {
         report.dropped.push(dropped_message(*message, TOO_LONG));
     }
     for reason in &extraction.dropped {
         report.dropped.push(DroppedMessage { message: None, reason: reason.clone() });
     }
-    let files = files.into_iter().map(|(path, file)| PlannedFile::memory(path, file)).collect();
+    let (subject, files) = (subject(&counts), with_removals(files, &report.forgotten));
     let trailers = vec![(EXTRACTOR_TRAILER.to_owned(), extraction.by.clone())];
     Ok(Plan { subject, report, trailers, files })
 }
@@ -104,6 +109,7 @@ fn rewrite(former: MemoryFile, new: MemoryFile) -> MemoryFile {
     }
     front.valid_from = front.valid_from.or(former.valid_from);
     front.valid_until = front.valid_until.or(former.valid_until);
+    front.standing = front.standing.or(former.standing);
     front.supersedes.extend(former.supersedes);
     front.sources.splice(0..0, former.sources);
     let new_relations = front.relations.len();

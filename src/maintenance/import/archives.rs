@@ -196,7 +196,7 @@ fn text_message(role: Role, text: String, at: Option<Timestamp>) -> Option<Messa
         return None;
     }
     let occurred_at = at.map(|at| Moment { at, precision: OccurredPrecision::Instant });
-    Some(Message { role, name: None, text, references: Vec::new(), occurred_at })
+    Some(Message { role, name: None, text, references: Vec::new(), occurred_at, store: true })
 }
 
 /// Adds a conversation, or counts it as empty.

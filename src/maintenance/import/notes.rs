@@ -245,7 +245,7 @@ pub(super) fn text(value: Option<Value>) -> Option<String> {
 
 /// Returns whether the key has a meaning in the front matter of a memory.
 fn is_ours(key: &str) -> bool {
-    const OURS: [&str; 18] = [
+    const OURS: [&str; 19] = [
         "confidence",
         "inferred_tags",
         "cues",
@@ -261,6 +261,7 @@ fn is_ours(key: &str) -> bool {
         "valid_from",
         "valid_until",
         "supersedes",
+        "standing",
         "claims",
         "sources",
         "relations",

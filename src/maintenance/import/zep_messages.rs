@@ -185,6 +185,7 @@ impl Entry {
                 text: text.to_owned(),
                 references: Vec::new(),
                 occurred_at: said_at,
+                store: true,
             });
         }
         messages

@@ -33,6 +33,8 @@ const WHOLE_SUBJECT: [&str; 4] = ["about", "who", "who's", "profile"];
 /// The questions about claims in a query, one for each of its parts.
 pub(super) struct ClaimQuestions {
     questions: Vec<ClaimQuestion>,
+    /// The name of the person who asks, if the request has it.
+    user: Option<String>,
     time: ClaimTime,
     zone: Option<TimeZone>,
 }
@@ -57,7 +59,7 @@ impl ClaimQuestions {
             }
         }
         let time = ClaimTime { now: now.as_millisecond(), as_of: request.as_of };
-        Self { questions, time, zone: request.zone.clone() }
+        Self { questions, user: request.user.clone(), time, zone: request.zone.clone() }
     }
 
     /// Returns the first time other than the present that the query asks for, or else the present.
@@ -84,7 +86,7 @@ impl ClaimQuestions {
         let mut claims = Vec::new();
         let mut found = HashSet::new();
         for question in &self.questions {
-            for claim in question.candidates(snapshot, self.time)? {
+            for claim in question.candidates(snapshot, self.user.as_deref(), self.time)? {
                 let is_wanted = question.names(&claim) || admitted.contains(claim.path.as_str());
                 if is_wanted && question.is_of_its_time(&claim) && found.insert(claim.clone()) {
                     claims.push(claim);
@@ -141,8 +143,13 @@ impl ClaimQuestion {
     }
 
     /// Returns the claims that the question may ask for.
-    fn candidates(&self, snapshot: &Snapshot, time: ClaimTime) -> Result<Vec<SubjectClaim>, IndexError> {
-        let asked = snapshot.asked_of_user(&self.asked)?;
+    fn candidates(
+        &self,
+        snapshot: &Snapshot,
+        user: Option<&str>,
+        time: ClaimTime,
+    ) -> Result<Vec<SubjectClaim>, IndexError> {
+        let asked = snapshot.asked_of_user(&self.asked, user)?;
         if self.asks_for_all {
             for subject in &asked.subjects {
                 let is_whole = !subject.is_empty() && self.words.iter().all(|word| is_in_name(subject, word));

@@ -1,14 +1,14 @@
 //! Standing facts: conditions and rules that a request touches without asking for them.
 //!
 //! Extraction marks the statements of users that state a condition or a rule with a tag, and memories of the tier for
-//! rules stand as well. For a request, those that matter most to it come first in the context, the newest first.
+//! rules stand as well. `standing` in the front matter of a memory overrides both. For a request, those that matter most to it come first in the context, the newest first.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use cuebase_language::memory::Tier;
-use cuebase_language::standing::STANDING_TAG;
 use cuebase_language::standing::request::Request;
+use cuebase_language::standing::{NOT_STANDING_TAG, STANDING_TAG};
 use cuebase_retrieval::{Currency, Filter};
 use cuebase_storage::{AccountId, NamespaceName};
 
@@ -56,6 +56,7 @@ pub(super) fn standing_memories(
             };
             if let Some(strength) = strength
                 && request.filter.accepts(&hit.memory)
+                && !is_excepted(&hit)
                 && contents.insert(hit.memory.content.clone())
             {
                 found.push((strength, hit));
@@ -68,6 +69,11 @@ pub(super) fn standing_memories(
     }
     found.sort_by_key(|(_, hit)| Reverse(hit.memory.occurred));
     Ok(found.into_iter().map(|(_, hit)| hit).collect())
+}
+
+/// Whether somebody said that a memory does not stand.
+fn is_excepted(hit: &FoundMemory) -> bool {
+    hit.memory.inferred_tags.iter().any(|tag| tag == NOT_STANDING_TAG)
 }
 
 /// Returns a request that lists the memories of a filter that hold.

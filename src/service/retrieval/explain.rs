@@ -150,6 +150,6 @@ fn explain_in(
     prepared: &PreparedQuery<'_>,
     path: &MemoryPath,
 ) -> Result<PathExplanation, IndexError> {
-    let asked = snapshot.asked_of_user(prepared.asked())?;
+    let asked = snapshot.asked_of_user(prepared.asked(), prepared.user())?;
     snapshot.explain(&prepared.query(snapshot, &asked), path.as_str())
 }

@@ -1,14 +1,15 @@
 //! Retrieval: from a checked request to hits with all their fields.
 //!
 //! `search.rs` runs a query or a listing in one namespace; start there. `admitted.rs` leaves out the hits that are not
-//! good enough, and searches for the parts of a query; `time_listing.rs` answers a query that names only a time. `several.rs` searches several namespaces and merges the results;
-//! `elsewhere.rs` asks other nodes for those that they own.
-//! `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in git (`history.rs`).
+//! good enough, and searches for the parts of a query; `time_listing.rs` answers a query that names only a time.
+//! `several.rs` searches several namespaces and merges the results; `elsewhere.rs` asks other nodes for those that they
+//! own. `asker.rs` says whether it is clear who asks. `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in git (`history.rs`).
 //! `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the view of what made a
 //! score. `listing.rs` lists memories without a query in pages, and counts them by day, tag and topic.
 
 mod admitted;
 mod arm;
+mod asker;
 mod elsewhere;
 mod explain;
 mod explanation;

@@ -47,6 +47,11 @@ impl<'a> PreparedQuery<'a> {
         &self.asked
     }
 
+    /// Returns the name of the person who asks, if the request has it.
+    pub(super) fn user(&self) -> Option<&str> {
+        self.request.user.as_deref()
+    }
+
     /// Returns the query of a snapshot, with the claims that it asks for there.
     pub(super) fn query<'q>(&'q self, snapshot: &Snapshot, asked: &'q AskedClaims) -> Query<'q> {
         let EmbeddedQuery { text, synonyms, model, mut vector } = self.embedded;
@@ -67,6 +72,7 @@ impl<'a> PreparedQuery<'a> {
             as_of: self.request.as_of,
             currency: self.request.currency,
             asked,
+            user: self.request.user.as_deref(),
             exact: false,
             explain: self.request.explain,
         }

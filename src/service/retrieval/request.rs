@@ -15,6 +15,9 @@ use cuebase_language::relevance::Admission;
 pub struct RetrievalRequest {
     /// The query. Without a query, the memories of the filter are listed.
     pub query: Option<String>,
+    /// The name of the person who asks, for whom "I" stands. Without a name it is the only person who speaks in the
+    /// namespace, if there is just one.
+    pub user: Option<String>,
     /// Restricts the memories.
     pub filter: Filter,
     /// Hits with a lower score are left out.

@@ -209,7 +209,7 @@ fn search_snapshot(
     prepared: &PreparedQuery<'_>,
     budget: &ReplyBudget,
 ) -> Result<SnapshotResults, IndexError> {
-    let asked = snapshot.asked_of_user(prepared.asked())?;
+    let asked = snapshot.asked_of_user(prepared.asked(), prepared.user())?;
     let results = snapshot.search_within(&prepared.query(snapshot, &asked), budget)?;
     Ok(SnapshotResults { head: snapshot.head(), results })
 }

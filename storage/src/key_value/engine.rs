@@ -98,6 +98,14 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`](crate::Error::Engine) if the operating system refuses to write. Deleted bytes may still be in
     /// the files then; the call can be repeated.
     fn purge_deleted(&self, prefixes: &[ColumnPrefix]) -> Result<()>;
+
+    /// Does the same for the values only: keys may stay in the manifest. Nothing has to wait meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Self::purge_deleted`].
+    fn purge_deleted_values(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
+        self.purge_deleted(prefixes)
+    }
 }
 
 /// The keys of a column that begin with a prefix.

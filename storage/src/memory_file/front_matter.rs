@@ -69,6 +69,9 @@ pub struct FrontMatter {
     /// Paths of the memories that this one replaces, if somebody set them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<String>,
+    /// Whether the memory is a standing one, if somebody set it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<bool>,
     /// What the memory claims.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,

@@ -2,6 +2,7 @@
 //! conversations, and derived records such as revisions and terms.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use super::dedup::FingerprintSubject;
 use super::namespaces::{self, NamespaceRecord, key};
@@ -88,6 +89,14 @@ fn is_before_queue(key: &[u8], value: &[u8], oldest: &HashMap<NamespaceId, Messa
     }
 }
 
+/// Whether an entry had messages that must not be stored.
+fn has_unstored_messages(ingested: &IngestedEntry) -> bool {
+    match &ingested.entry.work {
+        QueuedWork::Conversation { request } => request.messages.iter().any(|message| !message.store),
+        _ => false,
+    }
+}
+
 impl Store {
     /// Records a commit. The write is buffered: after a loss of power the entries are queued again with the old head,
     /// and ingestion finds its own commit in git. The write is synced if `path_writes` is not empty, because the
@@ -101,7 +110,12 @@ impl Store {
             match self.write_acknowledgement(done) {
                 // The id under which this process counts was ended. The next batch has a new one.
                 Err(error) if ended_id(&error).is_some() => {}
-                outcome => return outcome,
+                outcome => {
+                    if done.ingested.iter().any(has_unstored_messages) {
+                        self.has_unstored.store(true, Ordering::Relaxed);
+                    }
+                    return outcome;
+                }
             }
         }
     }

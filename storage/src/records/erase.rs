@@ -14,6 +14,7 @@
 //!    leaves the queue.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
@@ -145,6 +146,20 @@ impl Store {
             prefixes.push(ColumnPrefix { column: *column, prefix: namespace.id.to_bytes().to_vec() });
         }
         self.kv.purge_deleted(&prefixes)
+    }
+
+    /// Removes the messages that must not be stored from the files of the database, if there were any in entries that left
+    /// the queue since the last call.
+    pub fn purge_unstored(&self) -> Result<()> {
+        if !self.has_unstored.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let queue = ColumnPrefix { column: Column::Queue, prefix: Vec::new() };
+        let purged = self.kv.purge_deleted_values(&[queue]);
+        if purged.is_err() {
+            self.has_unstored.store(true, Ordering::Relaxed);
+        }
+        purged
     }
 
     /// Records that an erasure is complete. Buffered: if it is lost, the last steps are repeated.
@@ -363,6 +378,7 @@ mod tests {
             text: text.into(),
             references: Vec::new(),
             occurred_at: None,
+            store: true,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 
@@ -83,7 +84,14 @@ impl Store {
             Fences::Alone => UsageParts::Alone,
             Fences::Shared(_) => UsageParts::of_process(),
         };
-        Self { kv, newest_ids: Mutex::default(), fences, usage_parts, abandoned_hold: Mutex::default() }
+        Self {
+            kv,
+            newest_ids: Mutex::default(),
+            fences,
+            usage_parts,
+            abandoned_hold: Mutex::default(),
+            has_unstored: AtomicBool::default(),
+        }
     }
 
     /// Returns the format of the database. `None` if it is new.

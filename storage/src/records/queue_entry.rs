@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn message(role: Role, text: &str) -> Message {
-        Message { role, name: None, text: text.into(), references: Vec::new(), occurred_at: None }
+        Message { role, name: None, text: text.into(), references: Vec::new(), occurred_at: None, store: true }
     }
 
     fn conversations() -> Vec<Stored> {

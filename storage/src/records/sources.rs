@@ -74,7 +74,10 @@ impl Store {
         let Some(record) = &ingested.source else { return Ok(()) };
         let queued = queue_key(&entry.account, entry.namespace_id, entry.id);
         // The stored bytes are moved, so that a conversation of megabytes is not encoded again.
-        let Some(conversation) = self.kv.get(Column::Queue, &queued)? else { return Ok(()) };
+        let Some(mut conversation) = self.kv.get(Column::Queue, &queued)? else { return Ok(()) };
+        if let Some(storable) = without_unstored(entry) {
+            conversation = encode(&storable)?;
+        }
         let key = source_key(entry.namespace_id, entry.id);
         batch.put(Column::Sources, key.clone(), encode(record)?);
         batch.put(Column::SourcePaths, key.clone(), encode(&SourcePaths { paths: ingested.paths.clone() })?);
@@ -253,6 +256,23 @@ impl RecordBatch<'_> {
 }
 
 /// The key of a source in each of its columns.
+/// Returns an entry without the contents of the messages that must not be stored. The messages stay, because memories name
+/// theirs by their positions. `None` if all may be stored.
+fn without_unstored(entry: &QueueEntry) -> Option<QueueEntry> {
+    let QueuedWork::Conversation { request } = &entry.work else { return None };
+    if request.messages.iter().all(|message| message.store) {
+        return None;
+    }
+    let mut request = request.clone();
+    for message in &mut request.messages {
+        if !message.store {
+            message.text.clear();
+            message.references.clear();
+        }
+    }
+    Some(QueueEntry { work: QueuedWork::Conversation { request }, ..entry.clone() })
+}
+
 pub(super) fn source_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
     key(namespace, &id.to_bytes())
 }
@@ -330,6 +350,7 @@ mod tests {
             text: "The vault is open".into(),
             references: Vec::new(),
             occurred_at: None,
+            store: true,
         };
         let request = Conversation { messages: vec![message], ..Conversation::default() };
         QueuedWork::Conversation { request }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -43,6 +44,8 @@ pub struct Store {
     pub(super) usage_parts: UsageParts,
     /// The hold of a backup of this process that has ended, if its record may still be there.
     pub(super) abandoned_hold: Mutex<Option<Vec<u8>>>,
+    /// Whether entries with messages that must not be stored left the queue since the last purge.
+    pub(super) has_unstored: AtomicBool,
 }
 
 /// The record [`NEWEST_ID_KEY`].

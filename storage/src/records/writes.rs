@@ -74,6 +74,9 @@ pub struct WriteChanges {
     /// Paths of existing memories that are no longer valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<String>,
+    /// Paths of memories that the user asked to forget.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forgotten: Vec<String>,
     /// Messages that became no memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedMessage>,

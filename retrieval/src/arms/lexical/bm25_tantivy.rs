@@ -110,6 +110,7 @@ fn lexical_scores(texts: &[String], first: usize, question: &str) -> Vec<f32> {
         as_of: None,
         currency: Currency::First,
         asked: AskedClaims::NONE,
+        user: None,
         exact: false,
         explain: Explain::No,
     };

@@ -107,6 +107,7 @@ mod tests {
             as_of: None,
             currency: Currency::First,
             asked: AskedClaims::NONE,
+            user: None,
             exact: false,
             explain: Explain::No,
         };

@@ -86,9 +86,13 @@ pub(super) fn profile(schemas: &mut Schemas) -> Operation {
     Operation::new("GET /v1/profile", "profile", "Return what the memories claim about a subject. Counts as a read.")
         .parameter(parameters::namespace(schemas))
         .parameter(Parameter::query("subject", json_schema!({"type": "string", "examples": ["Ana"]})).about(
-            "Name of a person or thing. By default the user of the conversations, or the speaker with the most claims \
-             about themselves.",
+            "Name of a person or thing. By default `user`, or the only person who speaks in the namespace, or the \
+             speaker with the most claims about themselves.",
         ))
+        .parameter(
+            Parameter::query("user", json_schema!({"type": "string"}))
+                .about("Name of the person who asks: the subject if none is named."),
+        )
         .parameter(
             Parameter::query("as_of", schemas.reference::<QueryTime>())
                 .about("Time of the profile: later claims are left out, and `current` is judged at that time."),
@@ -118,6 +122,10 @@ pub(super) fn with_retrieval_parameters(operation: Operation, schemas: &mut Sche
         .parameter(Parameter::query("q", json_schema!({"type": "string"})).about(
             "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
              2025\") rank higher. Days begin and end in `timezone`.",
+        ))
+        .parameter(Parameter::query("user", json_schema!({"type": "string", "examples": ["Ana"]})).about(
+            "Name of the person who asks, for whom \"I\" and \"my\" stand. By default the only person who speaks in \
+                 the namespace; if several do, such a query finds what any of them said, and `warnings` says so.",
         ))
         .parameter(parameters::namespaces(schemas));
     with_filter_parameters(operation, schemas)

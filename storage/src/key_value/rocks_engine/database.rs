@@ -192,6 +192,10 @@ impl Engine for RocksEngine {
     fn purge_deleted(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
         self.purge(prefixes)
     }
+
+    fn purge_deleted_values(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
+        self.compact(prefixes)
+    }
 }
 
 pub(super) fn family(db: &DB, column: Column) -> Result<&ColumnFamily> {

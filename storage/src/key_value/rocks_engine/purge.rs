@@ -30,7 +30,7 @@ impl RocksEngine {
     }
 
     /// Flushes every column family, and compacts those parts of them that begin with the prefixes.
-    fn compact(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
+    pub(super) fn compact(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
         let db = self.db.read();
         let errors_before = background_errors(&db);
         for column in Column::ALL {
@@ -117,6 +117,27 @@ mod tests {
         assert_eq!(files_with(folder.path(), b"quince"), 0);
         assert_eq!(engine.get(Column::Sources, b"1-a").expect("reads"), Some(Vec::new()));
         assert_eq!(engine.get(Column::Sources, b"2-b").expect("reads"), Some(b"other text".to_vec()));
+    }
+
+    #[test]
+    fn deleted_values_are_removed_while_the_database_stays_open() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let engine = RocksEngine::open(folder.path()).expect("opens");
+        for flushed in [false, true] {
+            let mut batch = Batch::new();
+            batch.put(Column::Queue, "1-a", "a quince value");
+            engine.write(&batch, Durability::Synced).expect("writes");
+            if flushed {
+                engine.purge(&[]).expect("flushes");
+            }
+            let mut batch = Batch::new();
+            batch.delete(Column::Queue, "1-a");
+            engine.write(&batch, Durability::Synced).expect("writes");
+            assert!(files_with(folder.path(), b"quince") > 0);
+            let queue = ColumnPrefix { column: Column::Queue, prefix: Vec::new() };
+            engine.purge_deleted_values(&[queue]).expect("purges");
+            assert_eq!(files_with(folder.path(), b"quince"), 0, "flushed: {flushed}");
+        }
     }
 
     #[test]

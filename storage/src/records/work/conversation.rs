@@ -25,6 +25,18 @@ pub struct Message {
     /// The time of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_at: Option<Moment>,
+    /// Whether the text may be stored. If not, it is read at ingestion and removed then.
+    #[serde(default = "is_stored", skip_serializing_if = "is_default")]
+    pub store: bool,
+}
+
+fn is_stored() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_default(store: &bool) -> bool {
+    *store
 }
 
 impl Message {

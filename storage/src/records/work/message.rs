@@ -20,6 +20,9 @@ pub struct MessageBody {
     /// The time of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_at: Option<SentTime>,
+    /// Whether the text may be stored; by default it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<bool>,
     /// The fields that the service does not know. A managed conversation stores them unchanged.
     #[serde(flatten)]
     pub other: Map<String, Value>,
