@@ -131,6 +131,7 @@ pub(crate) fn search(snapshot: &Snapshot, question: &Question, filter: &Filter, 
         as_of: None,
         currency: Currency::First,
         asked: AskedClaims::NONE,
+        user: None,
         exact,
         explain: Explain::No,
     };

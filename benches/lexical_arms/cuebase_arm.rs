@@ -78,6 +78,7 @@ impl LexicalArm for CuebaseArm {
             as_of: None,
             currency: Currency::First,
             asked: AskedClaims::NONE,
+            user: None,
             exact: false,
             explain: Explain::No,
         };

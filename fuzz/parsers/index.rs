@@ -104,6 +104,7 @@ fn search(index: &Index) {
             as_of: None,
             currency: Currency::First,
             asked: AskedClaims::NONE,
+            user: None,
             exact,
             explain: Explain::Yes,
         };

@@ -398,6 +398,7 @@ mod tests {
                 content: MessageContent::Text(text.into()),
                 name: None,
                 occurred_at: None,
+                store: None,
                 other: Map::new(),
             };
             let (sent, ingested) = (vec![NewMessage { body }], Conversation::default());

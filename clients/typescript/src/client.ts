@@ -195,6 +195,8 @@ export class Client {
     options: {
       namespace?: string;
       session_id?: string;
+      /** Name of the user, for messages of theirs without a name. */
+      user?: string;
       tags?: string[];
       metadata?: t.Metadata;
       occurred_at?: t.When;
@@ -318,8 +320,8 @@ export class Client {
     return { ...context, citations: context.citations ?? [] };
   }
 
-  /** Returns what the memories claim about a subject; by default about the user. */
-  profile(options: { subject?: string; namespace?: string; as_of?: t.When; timezone?: string } = {}): Promise<t.Profile> {
+  /** Returns what the memories claim about a subject; by default about `user`, or the only person who speaks. */
+  profile(options: { subject?: string; user?: string; namespace?: string; as_of?: t.When; timezone?: string } = {}): Promise<t.Profile> {
     const query = { ...options, namespace: this.#in(options.namespace) };
     return this.#do("GET", "/v1/profile", { query });
   }

@@ -184,6 +184,7 @@ class AsyncClient:
         *,
         namespace: str | None = None,
         session_id: str | None = None,
+        user: str | None = None,
         tags: Sequence[str] | None = None,
         metadata: m.Metadata | None = None,
         occurred_at: m.When | None = None,
@@ -191,12 +192,14 @@ class AsyncClient:
     ) -> m.Accepted:
         """Stores a conversation: a list of messages, one message, or a text, which becomes one message of the user.
 
-        When this returns, the write is durable. It can be retrieved a moment later.
+        `user` is the name of the user, for messages of theirs without a name. When this returns, the write is durable. It can
+        be retrieved a moment later.
         """
         sent = body(
             messages=wire.messages(messages),
             namespace=self._in(namespace),
             session_id=session_id,
+            user=user,
             tags=listed(tags),
             metadata=metadata,
             occurred_at=when(occurred_at),
@@ -208,6 +211,7 @@ class AsyncClient:
         self,
         query: str | None = None,
         *,
+        user: str | None = None,
         namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -228,7 +232,8 @@ class AsyncClient:
     ) -> m.Retrieved:
         """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first.
 
-        `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
+        `user` is the name of the person who asks, for whom "I" stands; by default the only person who speaks in the
+        namespace. `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
         `admit` returns only hits that their scores admit, possibly none. With `explain=True`, each hit of a query has an
         `explanation` of its score.
 
@@ -239,6 +244,7 @@ class AsyncClient:
             raise ValueError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, where, since, until")
         sent = params(
             q=query,
+            user=user,
             namespace=self._in_all(namespace),
             tiers=tiers,
             paths=paths,
@@ -310,6 +316,7 @@ class AsyncClient:
         query: str,
         path: str,
         *,
+        user: str | None = None,
         namespace: str | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -333,6 +340,7 @@ class AsyncClient:
         """
         sent = body(
             q=query,
+            user=user,
             path=path,
             namespace=self._in(namespace),
             tiers=listed(tiers),
@@ -392,6 +400,7 @@ class AsyncClient:
         self,
         question: str,
         *,
+        user: str | None = None,
         namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -414,6 +423,7 @@ class AsyncClient:
         """
         sent = body(
             q=question,
+            user=user,
             namespace=self._in_all(namespace),
             tiers=listed(tiers),
             paths=listed(paths),
@@ -436,6 +446,7 @@ class AsyncClient:
         self,
         query: str,
         *,
+        user: str | None = None,
         max_tokens: int | None = None,
         standing: m.StandingFacts | None = None,
         admit: m.Admission | None = None,
@@ -462,6 +473,7 @@ class AsyncClient:
         """
         sent = params(
             q=query,
+            user=user,
             max_tokens=max_tokens,
             standing=standing,
             admit=admit,
@@ -486,12 +498,13 @@ class AsyncClient:
         self,
         subject: str | None = None,
         *,
+        user: str | None = None,
         namespace: str | None = None,
         as_of: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Profile:
-        """Returns what the memories claim about a subject; by default about the user."""
-        sent = params(subject=subject, namespace=self._in(namespace), as_of=when(as_of), timezone=timezone)
+        """Returns what the memories claim about a subject; by default about `user`, or the only person who speaks."""
+        sent = params(subject=subject, user=user, namespace=self._in(namespace), as_of=when(as_of), timezone=timezone)
         return await self._do(Call("GET", "/v1/profile", wire.profile, params=sent))
 
     async def get(

@@ -183,6 +183,7 @@ class Client:
         *,
         namespace: str | None = None,
         session_id: str | None = None,
+        user: str | None = None,
         tags: Sequence[str] | None = None,
         metadata: m.Metadata | None = None,
         occurred_at: m.When | None = None,
@@ -190,12 +191,14 @@ class Client:
     ) -> m.Accepted:
         """Stores a conversation: a list of messages, one message, or a text, which becomes one message of the user.
 
-        When this returns, the write is durable. It can be retrieved a moment later.
+        `user` is the name of the user, for messages of theirs without a name. When this returns, the write is durable. It can
+        be retrieved a moment later.
         """
         sent = body(
             messages=wire.messages(messages),
             namespace=self._in(namespace),
             session_id=session_id,
+            user=user,
             tags=listed(tags),
             metadata=metadata,
             occurred_at=when(occurred_at),
@@ -207,6 +210,7 @@ class Client:
         self,
         query: str | None = None,
         *,
+        user: str | None = None,
         namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -227,7 +231,8 @@ class Client:
     ) -> m.Retrieved:
         """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first.
 
-        `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
+        `user` is the name of the person who asks, for whom "I" stands; by default the only person who speaks in the
+        namespace. `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
         `admit` returns only hits that their scores admit, possibly none. With `explain=True`, each hit of a query has an
         `explanation` of its score.
 
@@ -238,6 +243,7 @@ class Client:
             raise ValueError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, where, since, until")
         sent = params(
             q=query,
+            user=user,
             namespace=self._in_all(namespace),
             tiers=tiers,
             paths=paths,
@@ -309,6 +315,7 @@ class Client:
         query: str,
         path: str,
         *,
+        user: str | None = None,
         namespace: str | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -332,6 +339,7 @@ class Client:
         """
         sent = body(
             q=query,
+            user=user,
             path=path,
             namespace=self._in(namespace),
             tiers=listed(tiers),
@@ -391,6 +399,7 @@ class Client:
         self,
         question: str,
         *,
+        user: str | None = None,
         namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -413,6 +422,7 @@ class Client:
         """
         sent = body(
             q=question,
+            user=user,
             namespace=self._in_all(namespace),
             tiers=listed(tiers),
             paths=listed(paths),
@@ -435,6 +445,7 @@ class Client:
         self,
         query: str,
         *,
+        user: str | None = None,
         max_tokens: int | None = None,
         standing: m.StandingFacts | None = None,
         admit: m.Admission | None = None,
@@ -461,6 +472,7 @@ class Client:
         """
         sent = params(
             q=query,
+            user=user,
             max_tokens=max_tokens,
             standing=standing,
             admit=admit,
@@ -485,12 +497,13 @@ class Client:
         self,
         subject: str | None = None,
         *,
+        user: str | None = None,
         namespace: str | None = None,
         as_of: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Profile:
-        """Returns what the memories claim about a subject; by default about the user."""
-        sent = params(subject=subject, namespace=self._in(namespace), as_of=when(as_of), timezone=timezone)
+        """Returns what the memories claim about a subject; by default about `user`, or the only person who speaks."""
+        sent = params(subject=subject, user=user, namespace=self._in(namespace), as_of=when(as_of), timezone=timezone)
         return self._do(Call("GET", "/v1/profile", wire.profile, params=sent))
 
     def get(

@@ -41,10 +41,14 @@ class _RequiredMessage(TypedDict):
 
 
 class Message(_RequiredMessage, total=False):
-    """A message to remember: `role`, `content`, and optionally `name` and `occurred_at`."""
+    """A message to remember: `role`, `content`, and optionally `name`, `occurred_at` and `store`.
+
+    With `store=False` the message is only read to understand the others: no memory has its text.
+    """
 
     name: str
     occurred_at: When
+    store: bool
 
 
 #: Argument of `remember` and `append`: a list of messages, one message, or a text, which is one message of the user.
@@ -154,7 +158,7 @@ class DroppedMessage:
 
     #: The position of the message in its conversation, from 0. None for a refused operation of a chat model.
     message: int | None
-    #: `small_talk`, `question`, `adds_nothing`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused.
+    #: `small_talk`, `question`, `adds_nothing`, `asked_not_to`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused.
     reason: str
 
 
@@ -192,6 +196,8 @@ class WriteState:
     ended: tuple[str, ...]
     #: Messages of the conversation that became no memory; the first 500 of them.
     dropped: tuple[DroppedMessage, ...]
+    #: Paths of memories that the user asked to forget in the conversation.
+    forgotten: tuple[str, ...] = ()
     #: Progress of a document while `status` is `ingesting`; None otherwise.
     progress: WriteProgress | None = None
 

@@ -201,6 +201,7 @@ def write_state(value: m.Json) -> m.WriteState:
         merged=tuple(value.get("merged") or ()),
         ended=tuple(value.get("ended") or ()),
         dropped=many(lambda each: m.DroppedMessage(each.get("message"), each["reason"]), value.get("dropped")),
+        forgotten=tuple(value.get("forgotten") or ()),
         progress=write_progress(value.get("progress")),
     )
 

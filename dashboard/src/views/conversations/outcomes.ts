@@ -65,6 +65,7 @@ const REASONS: Record<string, string> = {
   small_talk: "small talk",
   question: "a question that nobody answers",
   adds_nothing: "an assistant's message that adds nothing",
+  asked_not_to: "the user asked not to remember it",
   system: "an instruction to the model",
   no_text: "no text",
 };
