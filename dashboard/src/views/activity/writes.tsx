@@ -183,6 +183,7 @@ function Changes({ write }: { write: Write }) {
         [write.rewritten.length, "changed"],
         [write.merged.length, "known"],
         [write.ended.length, "ended"],
+        [write.forgotten.length, "forgotten"],
         [write.dropped.length, "dropped"],
     ] as const;
     const shown = counts.filter(([count]) => count > 0);
