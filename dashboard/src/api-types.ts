@@ -124,7 +124,11 @@ export interface paths {
          */
         get: operations["context"];
         put?: never;
-        post?: never;
+        /**
+         * Return text for a prompt by a long query. Counts as a read, like `GET /v1/context`.
+         * @description The body has the parameters of `GET /v1/context`, a list as an array. Of a long `q`, such as a prompt with a question in it, the part that asks something is searched for; 64 KiB are read.
+         */
+        post: operations["contextWithBody"];
         delete?: never;
         options?: never;
         head?: never;
@@ -637,7 +641,11 @@ export interface paths {
          */
         get: operations["retrieve"];
         put?: never;
-        post?: never;
+        /**
+         * Find memories by a long query. Counts as a read, like `GET /v1/retrieve`.
+         * @description The body has the parameters of `GET /v1/retrieve`, a list as an array. Of a long `q`, such as a mail with a question in it, the part that asks something is searched for; 64 KiB are read.
+         */
+        post: operations["retrieveWithBody"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1086,8 +1094,8 @@ export interface components {
             message: number | null;
             /**
              * @description `small_talk`; `question` (nobody answers it); `adds_nothing` (an assistant's message that only acknowledges or
-             *     repeats); `system` (an instruction to the model); `no_text`; or `too_long` (only the first 200 memories are kept).
-             *     For an operation of a chat model, why it was refused.
+             *     repeats); `asked_not_to` (the user asked not to remember it, or `store` is `false`); `system` (an instruction to the
+             *     model); `no_text`; or `too_long` (only the first 200 memories are kept). For an operation of a chat model, why it was refused.
              */
             reason: string;
         };
@@ -1389,6 +1397,8 @@ export interface components {
             name?: string | null;
             occurred_at?: components["schemas"]["GivenTime"];
             role: components["schemas"]["Role"];
+            /** @description With `false`, the message is only read to understand the others: no memory has its text. */
+            store?: boolean | null;
         };
         /** @description A message that a memory was extracted from, as [`SourceMessage`] is written. */
         MessageReference: {
@@ -1749,6 +1759,7 @@ export interface components {
             /** @description RFC 3339 or a calendar date. */
             occurred_at?: string;
             role: components["schemas"]["Role"];
+            store?: boolean;
         };
         /** @description What is stored for the account. */
         Storage: {
@@ -1932,6 +1943,8 @@ export interface components {
             error: components["schemas"]["ErrorCode"] | null;
             /** @description Time at which the write was ingested or failed permanently. Null before. */
             finished_at: components["schemas"]["Time"] | null;
+            /** @description Paths of memories that the user asked to forget in the conversation. */
+            forgotten: string[];
             /** @description Id of the write. */
             id: components["schemas"]["Id"];
             /** @description Paths of new memories, skills or terms. */
@@ -2204,6 +2217,8 @@ export interface operations {
                     time_field?: "occurred" | "created" | "updated";
                     timezone?: components["schemas"]["QueryZone"];
                     until?: components["schemas"]["QueryTime"];
+                    /** @description Name of the person who asks, for whom "I" and "my" stand. */
+                    user?: string | null;
                     /** @description Conditions on the metadata. */
                     where?: components["schemas"]["Condition"][];
                 };
@@ -2415,6 +2430,8 @@ export interface operations {
             query?: {
                 /** @description Free text. Memories of a time that it names in English ("in May", "last week", "since 3 June 2025") rank higher. Days begin and end in `timezone`. */
                 q?: string;
+                /** @description Name of the person who asks, for whom "I" and "my" stand. By default the only person who speaks in the namespace; if several do, such a query finds what any of them said, and `warnings` says so. */
+                user?: string;
                 /** @description Namespaces to search; by default that of the key, otherwise `default`. Of several, the hits are merged, and each has `namespace`. If one does not exist or may not be read, nothing is returned. */
                 namespace?: components["schemas"]["Name"][];
                 tiers?: components["schemas"]["Tier"][];
@@ -2486,6 +2503,103 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
+        };
+    };
+    contextWithBody: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which hits are returned: all, or those that their scores admit.
+                     * @enum {unknown}
+                     */
+                    admit?: "all" | "recall" | "balanced" | "strict";
+                    as_of?: components["schemas"]["QueryTime"];
+                    /** @enum {unknown} */
+                    current?: "first" | "only" | "any";
+                    /**
+                     * @description `full` adds revisions, the last diff, relations, cues and sources to the hits.
+                     * @example full
+                     */
+                    detail?: string | null;
+                    /** @description Whether hits come with an explanation of their score. */
+                    explain?: boolean;
+                    limit?: number;
+                    /**
+                     * @description Whether each entry ends with the number of its citation, as `[1]`.
+                     * @enum {unknown}
+                     */
+                    marks?: "on" | "off";
+                    /** @description Most tokens of the text, by the WordPiece tokenizer of BERT. */
+                    max_tokens?: number;
+                    min_score?: number;
+                    namespace?: components["schemas"]["WantedNames"];
+                    paths?: components["schemas"]["Folder"][];
+                    /**
+                     * @description Another name of `admit`.
+                     * @enum {unknown}
+                     */
+                    precision?: "all" | "recall" | "balanced" | "strict";
+                    /** @description Free text. */
+                    q?: string;
+                    since?: components["schemas"]["QueryTime"];
+                    /**
+                     * @description Which standing facts come first.
+                     * @enum {unknown}
+                     */
+                    standing?: "auto" | "off" | "all";
+                    tags?: components["schemas"]["QueryTag"][];
+                    tags_all?: components["schemas"]["QueryTag"][];
+                    tiers?: components["schemas"]["Tier"][];
+                    /** @enum {unknown} */
+                    time_field?: "occurred" | "created" | "updated";
+                    timezone?: components["schemas"]["QueryZone"];
+                    until?: components["schemas"]["QueryTime"];
+                    /** @description Name of the person who asks, for whom "I" and "my" stand. */
+                    user?: string | null;
+                    /** @description Conditions on the metadata. */
+                    where?: components["schemas"]["Condition"][];
+                };
+            };
+        };
+        responses: {
+            /** @description The context. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The memories that the text is made from, best first. The mark `[1]` in the text stands for the first one. */
+                        citations: components["schemas"]["ContextCitation"][];
+                        /** @description The namespace, or several separated by commas. */
+                        namespace: string;
+                        /** @description The text, as markdown: one entry a line, each with the mark of its citation. Empty if nothing is relevant. */
+                        text: string;
+                        /**
+                         * Format: uint
+                         * @description Number of tokens of the text, by the WordPiece tokenizer of BERT (uncased, 30,522 tokens). Other tokenizers
+                         *     count somewhat differently.
+                         */
+                        tokens: number;
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Busy"];
         };
     };
     listConversations: {
@@ -3331,6 +3445,8 @@ export interface operations {
                     time_field?: "occurred" | "created" | "updated";
                     timezone?: components["schemas"]["QueryZone"];
                     until?: components["schemas"]["QueryTime"];
+                    /** @description Name of the person who asks, for whom "I" and "my" stand. */
+                    user?: string | null;
                     /** @description Conditions on the metadata. */
                     where?: components["schemas"]["Condition"][];
                 };
@@ -3817,6 +3933,8 @@ export interface operations {
                     session_id?: string | null;
                     tags?: components["schemas"]["Tags"];
                     timezone?: components["schemas"]["Zone"];
+                    /** @description Name of the user of the conversation: the speaker of messages with the role `user` that have no name. */
+                    user?: string | null;
                 };
             };
         };
@@ -4178,8 +4296,10 @@ export interface operations {
             query?: {
                 /** @description Namespace; by default that of the key, otherwise `default`. */
                 namespace?: components["schemas"]["Name"];
-                /** @description Name of a person or thing. By default the user of the conversations, or the speaker with the most claims about themselves. */
+                /** @description Name of a person or thing. By default `user`, or the only person who speaks in the namespace, or the speaker with the most claims about themselves. */
                 subject?: string;
+                /** @description Name of the person who asks: the subject if none is named. */
+                user?: string;
                 /** @description Time of the profile: later claims are left out, and `current` is judged at that time. */
                 as_of?: components["schemas"]["QueryTime"];
                 timezone?: components["schemas"]["QueryZone"];
@@ -4268,6 +4388,8 @@ export interface operations {
             query?: {
                 /** @description Free text. Memories of a time that it names in English ("in May", "last week", "since 3 June 2025") rank higher. Days begin and end in `timezone`. */
                 q?: string;
+                /** @description Name of the person who asks, for whom "I" and "my" stand. By default the only person who speaks in the namespace; if several do, such a query finds what any of them said, and `warnings` says so. */
+                user?: string;
                 /** @description Namespaces to search; by default that of the key, otherwise `default`. Of several, the hits are merged, and each has `namespace`. If one does not exist or may not be read, nothing is returned. */
                 namespace?: components["schemas"]["Name"][];
                 tiers?: components["schemas"]["Tier"][];
@@ -4338,6 +4460,95 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["RetrieveForbidden"];
             404: components["responses"]["RetrieveFailed"];
+            429: components["responses"]["RetrieveTooMany"];
+            500: components["responses"]["RetrieveFailed"];
+            503: components["responses"]["Busy"];
+        };
+    };
+    retrieveWithBody: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which hits are returned: all, or those that their scores admit.
+                     * @enum {unknown}
+                     */
+                    admit?: "all" | "recall" | "balanced" | "strict";
+                    as_of?: components["schemas"]["QueryTime"];
+                    /** @enum {unknown} */
+                    current?: "first" | "only" | "any";
+                    /**
+                     * @description `full` adds revisions, the last diff, relations, cues and sources to the hits.
+                     * @example full
+                     */
+                    detail?: string | null;
+                    /** @description Whether hits come with an explanation of their score. */
+                    explain?: boolean;
+                    limit?: number;
+                    min_score?: number;
+                    namespace?: components["schemas"]["WantedNames"];
+                    paths?: components["schemas"]["Folder"][];
+                    /** @description Free text. */
+                    q?: string;
+                    since?: components["schemas"]["QueryTime"];
+                    tags?: components["schemas"]["QueryTag"][];
+                    tags_all?: components["schemas"]["QueryTag"][];
+                    tiers?: components["schemas"]["Tier"][];
+                    /** @enum {unknown} */
+                    time_field?: "occurred" | "created" | "updated";
+                    timezone?: components["schemas"]["QueryZone"];
+                    until?: components["schemas"]["QueryTime"];
+                    /** @description Name of the person who asks, for whom "I" and "my" stand. */
+                    user?: string | null;
+                    /** @description Conditions on the metadata. */
+                    where?: components["schemas"]["Condition"][];
+                };
+            };
+        };
+        responses: {
+            /** @description The hits. `hits` and `defined` are absent when empty. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Whether the namespace, or one of several, was not open before. */
+                        cold_start: boolean;
+                        /** @description Definitions of the vocabulary terms that the query mentions. Omitted if there are none. */
+                        defined?: components["schemas"]["Definition"][];
+                        /**
+                         * Format: double
+                         * @description Time in expansion and ranking, milliseconds.
+                         */
+                        graph_ms: number;
+                        /** @description Hits, best first. Omitted if there are none. */
+                        hits?: components["schemas"]["Hit"][];
+                        /**
+                         * Format: double
+                         * @description Time in the lexical arm, milliseconds.
+                         */
+                        lexical_ms: number;
+                        /**
+                         * Format: double
+                         * @description Time in the embedding of the query and the cue arm, milliseconds.
+                         */
+                        vector_ms: number;
+                        warnings?: components["schemas"]["Warnings"];
+                    };
+                };
+            };
+            400: components["responses"]["RetrieveFailed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["RetrieveForbidden"];
+            404: components["responses"]["RetrieveFailed"];
+            413: components["responses"]["TooLarge"];
             429: components["responses"]["RetrieveTooMany"];
             500: components["responses"]["RetrieveFailed"];
             503: components["responses"]["Busy"];

@@ -51,6 +51,8 @@ export declare class Client {
     remember(messages: t.Messages, options?: {
         namespace?: string;
         session_id?: string;
+        /** Name of the user, for messages of theirs without a name. */
+        user?: string;
         tags?: string[];
         metadata?: t.Metadata;
         occurred_at?: t.When;
@@ -86,11 +88,10 @@ export declare class Client {
         waitMs?: number | undefined;
     }): Promise<t.WriteState>;
     /**
-     * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
+     * Waits until a write can be retrieved, and resolves to the memories that it made or changed; the first 200 of them.
      *
-     * The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes no
-     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`; `writeState`
-     * distinguishes them.
+     * The result is empty if the write made no memory. Throws `NotIngested` if the write is not ingested within `timeoutMs`,
+     * and as soon as it has failed permanently.
      */
     waitUntilIngested(accepted: t.Accepted, { timeoutMs }?: {
         timeoutMs?: number | undefined;
@@ -106,9 +107,10 @@ export declare class Client {
         max_tokens?: number;
         standing?: "auto" | "off" | "all";
     }): Promise<t.Context>;
-    /** Returns what the memories claim about a subject; by default about the user. */
+    /** Returns what the memories claim about a subject; by default about `user`, or the only person who speaks. */
     profile(options?: {
         subject?: string;
+        user?: string;
         namespace?: string;
         as_of?: t.When;
         timezone?: string;

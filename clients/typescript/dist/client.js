@@ -1,5 +1,5 @@
 import { credential, serverUrl } from "./environment.js";
-import { CuebaseError, NotIngested, Unreachable, fromAnswer } from "./errors.js";
+import { CuebaseError, NotFound, NotIngested, Unreachable, fromAnswer } from "./errors.js";
 import * as wire from "./wire.js";
 const NAMESPACES_PAGE = 200;
 const CONVERSATIONS_PAGE = 200;
@@ -11,10 +11,12 @@ const MEMORIES_PAGE = 200;
 const DOCUMENT_TIMEOUT_MIN_MS = 120_000;
 // `occurred_at` of a kept conversation stays text, because a calendar date has no time of day.
 const SOURCE_TIMES = new Set(["accepted_at"]);
-// First and longest pause between two polls for an ingested write, and the memories read per poll.
+// Characters of a query that are sent in the address.
+const QUERY_CHARS_IN_ADDRESS_MAX = 2000;
+// First and longest pause between two polls for an ingested write, and the memories that are read after it.
 const POLL_MS = 50;
 const POLL_MAX_MS = 1000;
-const POLL_LIMIT = 200;
+const AWAITED_MAX = 200;
 // States of a write that do not change.
 const ENDED = new Set(["ingested", "dead", "dropped"]);
 /**
@@ -54,6 +56,13 @@ export class Client {
                 await this.#sleep(wait);
             }
         }
+    }
+    /** Sends a query. A long one goes into a body, because servers and proxies limit the length of an address. */
+    #ask(path, sent) {
+        if (typeof sent["q"] === "string" && sent["q"].length > QUERY_CHARS_IN_ADDRESS_MAX) {
+            return this.#do("POST", path, { body: wire.body(sent) });
+        }
+        return this.#do("GET", path, { query: sent });
     }
     async #once(method, path, request) {
         const { query, body, content, contentType, times, timeoutMinMs = 0 } = request;
@@ -164,7 +173,7 @@ export class Client {
             throw new TypeError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, where, since, until");
         }
         const sent = { q: query, ...filters, namespace: this.#inAll(filters.namespace) };
-        const found = await this.#do("GET", "/v1/retrieve", { query: sent });
+        const found = await this.#ask("/v1/retrieve", sent);
         return { ...found, hits: (found.hits ?? []).map(wire.memory), defined: found.defined ?? [] };
     }
     /**
@@ -205,27 +214,32 @@ export class Client {
         }
     }
     /**
-     * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
+     * Waits until a write can be retrieved, and resolves to the memories that it made or changed; the first 200 of them.
      *
-     * The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes no
-     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`; `writeState`
-     * distinguishes them.
+     * The result is empty if the write made no memory. Throws `NotIngested` if the write is not ingested within `timeoutMs`,
+     * and as soon as it has failed permanently.
      */
     async waitUntilIngested(accepted, { timeoutMs = 60_000 } = {}) {
-        const deadline = Date.now() + timeoutMs;
-        const mark = `Cuebase-Message: ${accepted.id}`;
-        const since = wire.acceptedAt(accepted.id);
-        for (let pause = POLL_MS;; pause = Math.min(POLL_MAX_MS, pause * 1.5)) {
-            const { namespace } = accepted;
-            const { hits } = await this.retrieve(null, { namespace, since, time_field: "updated", limit: POLL_LIMIT, detail: "full" });
-            const made = hits.filter((hit) => hit.revisions?.some((revision) => revision.message.includes(mark)));
-            if (made.length)
-                return made;
-            if (Date.now() + pause > deadline) {
-                throw new NotIngested(`write ${accepted.id} was not retrievable within ${timeoutMs} ms`, { code: "not_ingested" });
-            }
-            await this.#sleep(pause);
+        const { id, namespace } = accepted;
+        const state = await this.writeState(id, { waitMs: timeoutMs });
+        if (state.status === "dead" || state.status === "dropped") {
+            throw new NotIngested(`write ${id} is ${state.status}: ${state.error}`, { code: "not_ingested" });
         }
+        if (state.status !== "ingested") {
+            throw new NotIngested(`write ${id} was not ingested within ${timeoutMs} ms`, { code: "not_ingested" });
+        }
+        const made = [];
+        for (const path of [...state.made, ...state.rewritten, ...state.merged].slice(0, AWAITED_MAX)) {
+            try {
+                made.push(await this.get(path, { namespace, detail: "full" }));
+            }
+            catch (error) {
+                // A term of the vocabulary, or a memory that was forgotten since.
+                if (!(error instanceof NotFound))
+                    throw error;
+            }
+        }
+        return made;
     }
     /** Answers a question from the memories, with citations. Throws `NotFound` if they contain no answer. */
     async answer(question, filters = {}) {
@@ -240,10 +254,10 @@ export class Client {
      */
     async context(query, options = {}) {
         const sent = { q: query, ...options, namespace: this.#inAll(options.namespace) };
-        const context = await this.#do("GET", "/v1/context", { query: sent });
+        const context = await this.#ask("/v1/context", sent);
         return { ...context, citations: context.citations ?? [] };
     }
-    /** Returns what the memories claim about a subject; by default about the user. */
+    /** Returns what the memories claim about a subject; by default about `user`, or the only person who speaks. */
     profile(options = {}) {
         const query = { ...options, namespace: this.#in(options.namespace) };
         return this.#do("GET", "/v1/profile", { query });

@@ -27,6 +27,8 @@ export interface Message {
     content: string | ContentPart[];
     name?: string;
     occurred_at?: When;
+    /** With `false`, the message is only read to understand the others: no memory has its text. */
+    store?: boolean;
 }
 /** Argument of `remember` and `append`: a list of messages, one message, or a text, which is one message of the user. */
 export type Messages = string | Message | readonly Message[];
@@ -71,7 +73,7 @@ export interface Accepted {
 export interface DroppedMessage {
     /** The position of the message in its conversation, from 0. `null` for a refused operation of a chat model. */
     message: number | null;
-    /** `small_talk`, `question`, `adds_nothing`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused. */
+    /** `small_talk`, `question`, `adds_nothing`, `asked_not_to`, `system`, `no_text`, `too_long`, or why an operation of a chat model was refused. */
     reason: string;
 }
 /** Progress of the ingestion of a document. */
@@ -101,6 +103,8 @@ export interface WriteState {
     merged: string[];
     /** Paths of existing memories that are no longer valid. */
     ended: string[];
+    /** Paths of memories that the user asked to forget in the conversation. */
+    forgotten: string[];
     /** Messages of the conversation that became no memory; the first 500 of them. */
     dropped: DroppedMessage[];
     /** Progress of a document while `status` is `ingesting`; absent otherwise. */
@@ -533,6 +537,8 @@ export interface Billing {
 }
 /** Filters of `retrieve`, `answer`, `context` and, with one namespace, `explain`. */
 export interface Filters {
+    /** Name of the person who asks, for whom "I" stands. Default: the only person who speaks in the namespace. */
+    user?: string;
     /** One namespace, or several, whose hits are merged. `limit` counts the hits of all. */
     namespace?: string | readonly string[];
     tiers?: Tier[];
@@ -554,7 +560,7 @@ export interface Filters {
     limit?: number;
 }
 /** Filters and order of `memories`. */
-export interface MemoriesFilters extends Omit<Filters, "namespace" | "admit" | "min_score" | "limit"> {
+export interface MemoriesFilters extends Omit<Filters, "user" | "namespace" | "admit" | "min_score" | "limit"> {
     namespace?: string;
     /** Default: newest first. */
     order?: "newest" | "oldest" | "title";

@@ -25,5 +25,3 @@ export declare const memoryPath: (path: string) => string;
 export declare function waitBeforeRetry(error: CuebaseError, repeatable: boolean, attempt: number): number | undefined;
 /** Returns why `fetch` failed. Node puts the reason into the cause: `connect ECONNREFUSED 127.0.0.1:8080`. */
 export declare function reason(failure: unknown): string;
-/** Returns when a write was accepted, by the server's clock. */
-export declare const acceptedAt: (messageId: string) => Date;

@@ -116,7 +116,3 @@ export function reason(failure) {
         return String(failure);
     return failure.cause instanceof Error && failure.cause.message ? failure.cause.message : failure.message;
 }
-// A message id is a ULID. It starts with 48 bits of milliseconds in Crockford's base 32.
-const BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** Returns when a write was accepted, by the server's clock. */
-export const acceptedAt = (messageId) => new Date([...messageId.slice(0, 10)].reduce((sum, character) => sum * 32 + BASE32.indexOf(character), 0));

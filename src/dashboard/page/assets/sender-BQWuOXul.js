@@ -1,0 +1,1 @@
+import{G as e,J as t,dt as n}from"./index-BLs1ZTru.js";function r({sender:r}){return r?r.kind===`session`?r.email?e(`bdi`,{children:r.email}):e(`span`,{children:`a session of the dashboard`}):e(n,{children:[`key`,` `,e(`a`,{href:t(`keys`,null),title:r.key,children:e(`bdi`,{children:r.name||r.key})})]}):e(`span`,{class:`dim`,children:`not known`})}export{r as t};
