@@ -123,7 +123,8 @@ fn another_namespaces_key_has_no_access_on_any_route() {
                 route.method
             );
         }
-        let reads = route.method == Method::GET || ["/v1/answer", "/v1/explain"].contains(&route.path);
+        let reads = route.method == Method::GET
+            || ["/v1/answer", "/v1/explain", "/v1/retrieve", "/v1/context"].contains(&route.path);
         let is_in_path =
             path.contains("namespace=theirs") || path.contains(&theirs.conversation) || path.contains(&theirs.media);
         let is_in_body = body.as_ref().is_some()

@@ -1,16 +1,15 @@
 //! The query string: repeated and comma-separated lists, numbers, time zones. The fields of a JSON body can take its place.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use cuebase_storage::MessageId;
 use serde::Deserialize;
-use serde_json::Number;
+use serde_json::{Map, Number, Value};
 
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::fields::{Field, FieldType, Fields};
-use crate::memory::request::decode;
+use crate::memory::request::{decode, invalid_body};
 
 /// A number of this many digits fits into `usize`.
 const DIGITS_MAX: usize = 18;
@@ -38,19 +37,31 @@ impl QueryString {
         Self { pairs: form_urlencoded::parse(raw.as_bytes()).into_owned().collect() }
     }
 
-    /// Adds the fields of a JSON body as parameters. An array is a repeated parameter.
+    /// Takes the known fields of a JSON body as parameters. An array is a repeated parameter, an empty one an empty
+    /// parameter.
     ///
     /// # Errors
     ///
-    /// `invalid_body` for anything but a JSON object of strings, numbers, booleans and arrays of them.
-    pub fn with_fields_of(mut self, body: &[u8]) -> Result<Self> {
+    /// `invalid_body` for anything but a JSON object, and for a known field that is not a string, a number, a boolean or an
+    /// array of them.
+    pub fn of_body(body: &[u8], known: &[Field]) -> Result<Self> {
         let BodyParameters(fields) = decode(body)?;
-        for (name, ParameterValues(values)) in fields {
+        let mut query = Self::default();
+        for (name, value) in fields {
+            // A route may be sent fields that it does not know.
+            if !known.iter().any(|field| field.name == name) || value.is_null() {
+                continue;
+            }
+            let values = match serde_json::from_value(value) {
+                Ok(ParameterValues(values)) if values.is_empty() => vec![String::new()],
+                Ok(ParameterValues(values)) => values,
+                Err(error) => return Err(invalid_body(format!("body: {name}: {error}"))),
+            };
             for value in values {
-                self.pairs.push((name.clone(), value));
+                query.pairs.push((name.clone(), value));
             }
         }
-        Ok(self)
+        Ok(query)
     }
 
     /// Returns the names of all parameters; a repeated name is repeated.
@@ -182,7 +193,7 @@ impl ParameterValues {
 
 /// A JSON object whose fields are parameters.
 #[derive(Deserialize)]
-struct BodyParameters(BTreeMap<String, ParameterValues>);
+struct BodyParameters(Map<String, Value>);
 
 impl Fields for BodyParameters {
     // Any name is taken: a route checks the names by its own list.
@@ -247,6 +258,7 @@ pub fn integer(name: &str, text: &str, range: RangeInclusive<usize>, code: Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::fields::Contents;
 
     #[test]
     fn a_list_is_separated_by_commas_and_repetition() {
@@ -260,18 +272,19 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_body_are_parameters() {
-        let query = QueryString::parse("timezone=Asia/Tokyo");
-        let body =
-            br#"{"q": "a, b & c", "tags": ["x", "y,z"], "limit": 5, "explain": true, "as_of": null, "paths": []}"#;
-        let query = query.with_fields_of(body).expect("an object");
+        let known = ["q", "tags", "limit", "explain", "as_of", "paths"];
+        let known = known.map(|name| Field { name, contents: Contents::Opaque, code: None });
+        let body = br#"{"q": "a, b & c", "tags": ["x", "y,z"], "limit": 5, "explain": true, "as_of": null, "paths": [],
+            "other": {"a": [1]}}"#;
+        let query = QueryString::of_body(body, &known).expect("an object");
         assert_eq!(
             (query.get("q"), query.get("limit"), query.get("explain")),
             (Some("a, b & c"), Some("5"), Some("true"))
         );
         assert_eq!((query.list("tags"), query.last("as_of")), (vec!["x".into(), "y".into(), "z".into()], None));
-        assert_eq!((query.get("timezone"), query.last("paths")), (Some("Asia/Tokyo"), None));
+        assert_eq!((query.last("other"), query.last("paths")), (None, Some("")));
         for bad in ["", "[]", "{\"q\": {}}", "{\"q\": [[1]]}", "{\"q\": 1"] {
-            assert!(QueryString::default().with_fields_of(bad.as_bytes()).is_err(), "{bad}");
+            assert!(QueryString::of_body(bad.as_bytes(), &known).is_err(), "{bad}");
         }
     }
 

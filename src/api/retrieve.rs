@@ -24,7 +24,7 @@ use crate::memory::request::{is_short_line, zone_or_utc};
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
 use crate::memory::values::{NAME_CHARS_MAX, PRINTABLE_PATTERN};
-use crate::service::retrieval::{ReplyBudget, RetrievalRequest};
+use crate::service::retrieval::{ReplyBudget, RetrievalRequest, is_user_unclear};
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
@@ -142,7 +142,7 @@ pub(super) fn warn_of_unclear_user(
     namespaces: &[NamespaceName],
     search: &RetrievalRequest,
 ) {
-    if request.app.reads.is_user_unclear(request.account(), namespaces, search) {
+    if is_user_unclear(&request.app.reads, request.account(), namespaces, search) {
         let warning = "several people speak here, and it is not clear who \"I\" is: send the name of the person who \
                        asks as \"user\"";
         request.unknown.warn(warning.to_owned());

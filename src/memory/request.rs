@@ -371,12 +371,12 @@ mod tests {
 
     #[test]
     fn the_listed_fields_of_a_message_are_all_that_it_knows() {
-        let sent = r#"{"role":"user","content":"x","name":"Ann","occurred_at":5,"colour":1}"#;
+        let sent = r#"{"role":"user","content":"x","name":"Ann","occurred_at":5,"store":false,"colour":1}"#;
         let body: MessageBody = serde_json::from_str(sent).expect("a message");
         assert_eq!(body.other.keys().collect::<Vec<_>>(), ["colour"]);
         for field in MESSAGE_FIELDS {
             assert!(sent.contains(&format!("\"{}\"", field.name)), "{}", field.name);
         }
-        assert_eq!(MESSAGE_FIELDS.len(), 4);
+        assert_eq!(MESSAGE_FIELDS.len(), 5);
     }
 }

@@ -383,7 +383,7 @@ impl RequestHandler {
         let sender = request.sender();
         let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format, .. } = request;
         let (query, error_format) = match route.body {
-            BodyKind::Parameters => match query_of_body(&unknown, query, body) {
+            BodyKind::Parameters => match query_of_body(route, &unknown, body) {
                 // An error of a retrieval names the namespace, which is known only now.
                 Ok(query) => {
                     let error_format = self::error_format(route, &query, principal.as_ref());
@@ -651,13 +651,13 @@ fn is_plain_id(id: &[u8]) -> bool {
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
 }
 
-/// Checks the names of a body whose fields are parameters, and adds them to the query.
-fn query_of_body(unknown: &UnknownNames, query: QueryString, body: &ReceivedBody) -> Result<QueryString> {
+/// Checks the names of a body whose fields are parameters, and returns them as a query.
+fn query_of_body(route: &Route, unknown: &UnknownNames, body: &ReceivedBody) -> Result<QueryString> {
     if body.bytes.is_empty() {
         return Err(invalid_body("the body is empty: send a JSON object"));
     }
     unknown.check_body(&body.bytes)?;
-    query.with_fields_of(&body.bytes)
+    QueryString::of_body(&body.bytes, route.fields)
 }
 
 /// Returns the format of a route's errors.

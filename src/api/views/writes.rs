@@ -127,8 +127,8 @@ impl WriteProgressView {
 pub struct DroppedMessageView<'a> {
     /// Index of the message. Null for a refused operation of a chat model.
     pub message: Option<u64>,
-    /// `small_talk`; `question` (nobody answers it); `adds_nothing` (an assistant's message that only acknowledges or
-    /// repeats); `asked_not_to` (the user asked not to remember it, or `store` is `false`); `system` (an instruction to the
+    /// `small_talk`; `question` (nobody answers it); or `adds_nothing` (an assistant's message that only acknowledges or
+    /// repeats). Or `asked_not_to` (the user asked not to remember it, or `store` is `false`); `system` (an instruction to the
     /// model); `no_text`; or `too_long` (only the first 200 memories are kept). For an operation of a chat model, why it was refused.
     pub reason: &'a str,
 }

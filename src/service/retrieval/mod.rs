@@ -26,6 +26,7 @@ mod several;
 mod time_listing;
 
 pub use self::arm::Arm;
+pub use self::asker::is_user_unclear;
 pub use self::elsewhere::{NamespaceSearch, SentResult};
 pub use self::explain::{ExcludedBy, ExplainResponse};
 pub use self::explanation::{

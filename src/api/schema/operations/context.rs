@@ -9,6 +9,7 @@ use crate::api::schema::operation::Operation;
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
 use crate::api::schema::values::{Folder, Path, QueryTag, QueryTime, QueryZone, Tier};
+use crate::memory::values::{NAME_CHARS_MAX, PRINTABLE_PATTERN};
 use crate::service::context::ContextResponse;
 use crate::service::profile::ProfileResponse;
 use crate::service::timeline::TimelineResponse;
@@ -90,8 +91,7 @@ pub(super) fn profile(schemas: &mut Schemas) -> Operation {
              speaker with the most claims about themselves.",
         ))
         .parameter(
-            Parameter::query("user", json_schema!({"type": "string"}))
-                .about("Name of the person who asks: the subject if none is named."),
+            Parameter::query("user", user_schema()).about("Name of the person who asks: the subject if none is named."),
         )
         .parameter(
             Parameter::query("as_of", schemas.reference::<QueryTime>())
@@ -100,6 +100,13 @@ pub(super) fn profile(schemas: &mut Schemas) -> Operation {
         .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
         .responds(200, "The profile. A subject without claims has none.", schemas.response::<ProfileResponse>())
         .errors(&[NOT_FOUND])
+}
+
+/// Returns the schema of the name of the person who asks.
+fn user_schema() -> Schema {
+    json_schema!({
+        "type": "string", "maxLength": NAME_CHARS_MAX, "pattern": PRINTABLE_PATTERN, "examples": ["Ana"],
+    })
 }
 
 /// Returns the operation of timelines.
@@ -123,7 +130,7 @@ pub(super) fn with_retrieval_parameters(operation: Operation, schemas: &mut Sche
             "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
              2025\") rank higher. Days begin and end in `timezone`.",
         ))
-        .parameter(Parameter::query("user", json_schema!({"type": "string", "examples": ["Ana"]})).about(
+        .parameter(Parameter::query("user", user_schema()).about(
             "Name of the person who asks, for whom \"I\" and \"my\" stand. By default the only person who speaks in \
                  the namespace; if several do, such a query finds what any of them said, and `warnings` says so.",
         ))
