@@ -89,7 +89,7 @@ fn unknown_paths_and_methods_are_not_found() {
         {}",
     );
     assert_snapshot!(api.transcript());
-    for request in ["PUT /v1/keys", "POST /v1/retrieve", "DELETE /v1/memories"] {
+    for request in ["PUT /v1/keys", "PATCH /v1/retrieve", "DELETE /v1/memories"] {
         api.assert_refused(request, 404, "not_found");
     }
     api.assert_nothing_counted();

@@ -31,6 +31,7 @@ fn an_ingested_write_has_its_changes_for_14_days() {
         "rewritten": [],
         "merged": [],
         "ended": [],
+        "forgotten": [],
         "dropped": [{"message": 1, "reason": "small_talk"}],
     });
     assert_eq!(write, expected);
