@@ -23,6 +23,12 @@ export async function record(service: Service, send: typeof fetch = fetch): Prom
   return recordIn(namespace, service, send);
 }
 
+/** Returns the query of a request that has it in its body because it is long. */
+function queryOfBody(url: URL, body: unknown): string | null {
+  if (!["/v1/context", "/v1/retrieve"].includes(url.pathname) || typeof body !== "string") return null;
+  return (JSON.parse(body) as { q?: string }).q ?? null;
+}
+
 /** Returns a recorder for an existing namespace. */
 export function recordIn(namespace: string, service: Service, send: typeof fetch = fetch): Recorder {
   const requests: string[] = [];
@@ -30,7 +36,7 @@ export function recordIn(namespace: string, service: Service, send: typeof fetch
   const recordingFetch: typeof fetch = (input, init) => {
     const url = new URL(String(input));
     requests.push(`${init?.method} ${url.pathname}`);
-    const query = url.searchParams.get("q");
+    const query = url.searchParams.get("q") ?? queryOfBody(url, init?.body);
     if (query !== null) queries.push(query);
     return send(input, init);
   };
