@@ -1,7 +1,6 @@
 //! `POST /v1/answer`: an answer to a question from the memories, with citations.
 
 use cuebase_language::relevance::Admission;
-use schemars::JsonSchema;
 
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
@@ -9,18 +8,6 @@ use super::retrieve::{RetrieveFilter, RetrieveQuery, RetrieveTarget, warn_of_unc
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::request::decode;
-
-/// The body of `POST /v1/answer`, which is decoded as its three parts.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only describes the three parts as one")]
-pub(super) struct AnswerBody {
-    #[serde(flatten)]
-    target: RetrieveTarget,
-    #[serde(flatten)]
-    query: RetrieveQuery,
-    #[serde(flatten)]
-    filter: RetrieveFilter,
-}
 
 /// `POST /v1/answer`.
 pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {

@@ -28,7 +28,8 @@ use crate::service::retrieval::{ReplyBudget, RetrievalRequest, is_user_unclear};
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
-    /// `POST /v1/retrieve`, `POST /v1/answer` and `POST /v1/explain`. [`RetrieveFilter`] has the filters, [`RetrieveTarget`] the namespace.
+    /// `POST /v1/retrieve`, `POST /v1/answer` and `POST /v1/explain`. [`RetrieveFilter`] has the filters,
+    /// [`RetrieveTarget`] the namespace.
     #[derive(Debug, Default, Deserialize, JsonSchema)]
     #[serde(default)]
     #[schemars(extend("required" = ["q"]))]
@@ -114,7 +115,7 @@ const QUERY_BYTES_MAX: usize = 64 << 10;
 /// they want.
 const SEARCHED_CHARS_MAX: usize = 8192;
 
-/// The body of `POST /v1/retrieve`: the parameters of `GET /v1/retrieve`.
+/// The body of `POST /v1/retrieve`, the parameters of `GET /v1/retrieve`, and that of `POST /v1/answer`.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only describes the three parts as one")]
 pub(super) struct RetrieveBody {

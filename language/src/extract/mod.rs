@@ -299,6 +299,17 @@ mod tests {
     }
 
     #[test]
+    fn a_question_that_is_not_stored_makes_no_claim() {
+        let asked = |is_stored| Message { is_stored, ..message(Some("Ann"), "My gym is Flex, do you know it?") };
+        for (is_stored, expected) in [(true, 1), (false, 0)] {
+            let messages = [asked(is_stored), message(Some("Bo"), "The one at the harbour.")];
+            let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+            let claims: usize = extracted.drafts.iter().map(|draft| draft.inferred.claims.len()).sum();
+            assert_eq!(claims, expected, "stored: {is_stored}");
+        }
+    }
+
+    #[test]
     fn a_message_becomes_at_most_200_memories() {
         let long = "We met Ann at the pier. ".repeat(20_000);
         assert_eq!(bodies(&[("Bo", &long)]).len(), MESSAGE_MEMORIES_MAX);

@@ -141,12 +141,8 @@ impl Turn {
                 }
                 draft.messages.insert(0, asking.message);
             } else if let Some(question) = self.question_of_short_answer() {
-                draft.inferred.claims.extend(question.claims(steps)?);
-                if !question.is_stored {
-                    drafts.add(draft);
-                    continue;
-                }
                 quote(&mut draft, &question.asker, &question.text, question.said.day, steps)?;
+                draft.inferred.claims.extend(question.claims(steps)?);
                 draft.messages.insert(0, question.message);
             } else if let Some(corrected) = corrected.take() {
                 quote(&mut draft, &self.speaker, &corrected.text, corrected.day, steps)?;
@@ -162,7 +158,7 @@ impl Turn {
         if self.quoted.is_some() {
             return None;
         }
-        let question = self.question.as_ref()?;
+        let question = self.question.as_ref().filter(|question| question.is_stored)?;
         let [answer] = self.statements.as_slice() else { return None };
         if words(answer) > SHORT_ANSWER_WORDS_MAX || question.text.len() > QUESTION_BYTES_MAX {
             return None;

@@ -2,7 +2,6 @@
 
 use schemars::json_schema;
 
-use crate::api::answer::AnswerBody;
 use crate::api::erase::EraseRequest;
 use crate::api::explain::ExplainBody;
 use crate::api::memories::DirectWriteRequest;
@@ -246,7 +245,7 @@ fn answer(schemas: &mut Schemas) -> Operation {
          `extractive`. A list of steps, a table or a code block is then quoted as a whole; a long one is cut with a \
          mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` is an exact part of the memory.",
     )
-    .body(schemas.body::<AnswerBody>())
+    .body(schemas.body::<RetrieveBody>())
     .responds(200, "The answer and the memories that support it.", schemas.response::<Answer>())
     .errors(&[NOT_FOUND])
 }
