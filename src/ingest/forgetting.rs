@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 use cuebase_language::conversation::Message;
 use cuebase_language::wishes::{self, Forgotten, ToForget, Wishes, statement};
-use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::MemoryFile;
 use jiff::Timestamp;
 
@@ -19,8 +18,6 @@ use crate::namespace::plan::PlanContext;
 
 /// Memories among which those are looked for that a wish names.
 const CANDIDATES_MAX: usize = 50;
-/// Paths of a write that are read to find the memories of one message.
-const PATHS_MAX: usize = 200;
 
 /// The wishes of a conversation, and the messages before it that they may be about.
 pub struct AskedToForget<'a> {
@@ -112,21 +109,16 @@ pub(super) fn paths_to_forget(
     Ok(paths)
 }
 
-/// Returns the memories that were made from a message before the conversation.
+/// Returns the memories of a speaker that were made from a message before the conversation.
 fn paths_of_message(
     context: &mut PlanContext<'_>,
     tail: &SessionTail,
     index: usize,
     speaker: &str,
 ) -> Result<Vec<String>> {
-    let Some(source) = tail.source(index) else { return Ok(Vec::new()) };
-    let Some(write) = source.write.as_deref().and_then(|write| write.parse::<MessageId>().ok()) else {
-        return Ok(Vec::new());
-    };
     let mut found = Vec::new();
-    for path in context.paths_of_source(write)?.into_iter().take(PATHS_MAX) {
-        let Some(file) = context.memory(&path)? else { continue };
-        if file.front.sources.contains(source) && is_said_by(&file, speaker) {
+    for (path, file) in tail.memories_of(context, index)? {
+        if is_said_by(&file, speaker) {
             found.push(path);
         }
     }

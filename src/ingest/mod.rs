@@ -8,6 +8,7 @@
 //! [`edited`] checks files that a person wrote. The workers that call these functions are in `jobs`, and the namespace
 //! that executes a plan is in `namespace`.
 
+mod answered;
 pub mod direct;
 pub mod documents;
 pub mod dropped;

@@ -56,7 +56,7 @@ type Former = BTreeMap<String, MemoryFile>;
 impl Replacement<'_> {
     /// Plans the files that differ from the present ones.
     pub fn plan(&self, context: &mut PlanContext<'_>) -> Result<Plan> {
-        let follows = link_to_previous(context, self.previous)?;
+        let follows = link_to_previous(context, self.previous, &[])?;
         let origin = Origin { follows: follows.as_ref(), ..self.origin };
         let mut former = Former::new();
         let mut settled = BTreeSet::new();

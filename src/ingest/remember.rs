@@ -6,6 +6,7 @@ use cuebase_language::extract::ExtractedDrafts;
 use cuebase_storage::memory_file::MemoryFile;
 use jiff::Timestamp;
 
+use super::answered::paths_of_answered;
 use super::dropped::dropped_messages;
 use super::forgetting::{AskedToForget, paths_to_forget};
 use super::repetition::Repetitions;
@@ -15,7 +16,7 @@ use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
 /// Plans the files of a conversation's drafts, each at a new path, unless a memory says the same already. Removes the
-/// memories that the user asks to forget. Reports these, the messages without a draft, the memories that were repeated, and
+/// memories that the user asks to forget, and those of questions that the conversation answers. Reports the former, the messages without a draft, the memories that were repeated, and
 /// those that no longer hold.
 pub fn remember(
     context: &mut PlanContext<'_>,
@@ -28,13 +29,15 @@ pub fn remember(
     let drafts = extracted.drafts.as_slice();
     let mut paths = context.assign_paths(drafts)?;
     let forgotten = paths_to_forget(context, asked, now)?;
-    let follows = link_to_previous(context, previous)?.filter(|link| !forgotten.contains(&link.path));
+    let mut removed = paths_of_answered(context, asked.tail, &extracted.answered)?;
+    removed.extend(forgotten.iter().cloned());
+    let follows = link_to_previous(context, previous, &removed)?;
     let origin = Origin { follows: follows.as_ref(), ..origin };
     let mut repetitions = Repetitions::default();
     let mut is_new = vec![true; drafts.len()];
     for (index, draft) in drafts.iter().enumerate() {
         let file = origin.file_of(draft, &paths, now);
-        if let Some(path) = repetitions.merge(context, &file, now)? {
+        if let Some(path) = repetitions.merge(context, &file, &paths[index], now)? {
             paths[index] = path;
             is_new[index] = false;
         }
@@ -43,7 +46,7 @@ pub fn remember(
     let mut ended = Vec::new();
     for (index, draft) in drafts.iter().enumerate() {
         if is_new[index] {
-            let file = origin.file_of(draft, &paths, now);
+            let file = repetitions.with_sources(&paths[index], origin.file_of(draft, &paths, now));
             ended.extend(context.paths_ended_by(&file.front)?);
             files.insert(paths[index].clone(), file);
         }
@@ -52,12 +55,12 @@ pub fn remember(
     let mut merged: Vec<String> = repetitions.merged.keys().cloned().collect();
     merged.sort();
     files.extend(repetitions.merged);
-    merged.retain(|path| !forgotten.contains(path));
+    merged.retain(|path| !removed.contains(path));
     ended.sort();
     ended.dedup();
     ended.retain(|path| !files.contains_key(path));
-    ended.retain(|path| !forgotten.contains(path));
-    let mut plan = Plan::new(subject, with_removals(files, &forgotten));
+    ended.retain(|path| !removed.contains(path));
+    let mut plan = Plan::new(subject, with_removals(files, &removed));
     plan.report.merged = merged;
     plan.report.ended = ended;
     plan.report.forgotten = forgotten;
@@ -74,10 +77,10 @@ fn subject(new: usize, forgotten: usize) -> String {
     }
 }
 
-/// Returns the planned files, with the removal of those that are forgotten.
-pub(super) fn with_removals(mut files: BTreeMap<String, MemoryFile>, forgotten: &[String]) -> Vec<PlannedFile> {
-    let mut planned = Vec::with_capacity(files.len() + forgotten.len());
-    for path in forgotten {
+/// Returns the planned files, with the removals.
+pub(super) fn with_removals(mut files: BTreeMap<String, MemoryFile>, removed: &[String]) -> Vec<PlannedFile> {
+    let mut planned = Vec::with_capacity(files.len() + removed.len());
+    for path in removed {
         files.remove(path);
         planned.push(PlannedFile::removal(path.clone()));
     }

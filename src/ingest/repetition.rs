@@ -9,24 +9,47 @@ use crate::error::Result;
 use crate::memory::statement;
 use crate::namespace::plan::PlanContext;
 
-/// The existing memories that a plan repeats.
+/// The statements that a plan makes or repeats.
 #[derive(Default)]
 pub(super) struct Repetitions {
     /// The planned files of existing memories, by path.
     pub(super) merged: HashMap<String, MemoryFile>,
+    /// The path and the file of each new memory, by its statement.
+    new: HashMap<String, (String, MemoryFile)>,
 }
 
 impl Repetitions {
-    /// Returns the path of the memory that says the same as a new file; `None` if the file is a new memory. The memory
-    /// then has the new file's sources.
+    /// Returns the path of the memory that says the same as a new file; `None` if the file is a new memory, at `path`. The
+    /// memory then has the new file's sources.
     pub(super) fn merge(
         &mut self,
         context: &mut PlanContext<'_>,
         file: &MemoryFile,
+        path: &str,
         now: Timestamp,
     ) -> Result<Option<String>> {
         let statement = statement::of_body(&file.body);
-        let Some(path) = context.path_with_statement(&statement, now)? else { return Ok(None) };
+        if let Some(path) = self.merge_with_existing(context, &statement, file, now)? {
+            return Ok(Some(path));
+        }
+        if let Some((path, planned)) = self.new.get_mut(&statement)
+            && is_repetition(planned, file)
+        {
+            *planned = merged(planned.clone(), file, now);
+            return Ok(Some(path.clone()));
+        }
+        self.new.insert(statement, (path.to_owned(), file.clone()));
+        Ok(None)
+    }
+
+    fn merge_with_existing(
+        &mut self,
+        context: &mut PlanContext<'_>,
+        statement: &str,
+        file: &MemoryFile,
+        now: Timestamp,
+    ) -> Result<Option<String>> {
+        let Some(path) = context.path_with_statement(statement, now)? else { return Ok(None) };
         let existing = match self.merged.get(&path) {
             Some(existing) => existing.clone(),
             None => match context.memory(&path)? {
@@ -39,6 +62,14 @@ impl Repetitions {
         }
         self.merged.insert(path.clone(), merged(existing, file, now));
         Ok(Some(path))
+    }
+
+    /// Returns the file of a new memory with the sources of its repetitions in the same plan.
+    pub(super) fn with_sources(&self, path: &str, mut file: MemoryFile) -> MemoryFile {
+        if let Some((_, planned)) = self.new.get(&statement::of_body(&file.body)).filter(|(of, _)| of == path) {
+            file.front.sources.clone_from(&planned.front.sources);
+        }
+        file
     }
 }
 

@@ -5,6 +5,7 @@
 
 use cuebase_language::conversation::{self, SaidAt};
 use cuebase_language::extract::drafts::first_words;
+use cuebase_language::extract::window::{BYTES_MAX, MESSAGES_MAX};
 use cuebase_language::memory::{Moment, OccurredPrecision, OccurredSource};
 use cuebase_language::wishes;
 use cuebase_storage::memory_file::{MemoryFile, Relation, RelationKind, SourceMessage};
@@ -17,12 +18,10 @@ use crate::error::{Error, Result};
 use crate::memory::conversation::Conversation;
 use crate::namespace::plan::PlanContext;
 
-/// Messages before a write that are read.
-const MESSAGES_MAX: usize = 12;
-/// Bytes of these messages.
-const BYTES_MAX: usize = 8 << 10;
 /// Conversations before a write in which its session is searched for. Only their list views are read.
 const SOURCES_SCANNED: usize = 512;
+/// Paths of a write that are read to find the memories of one message.
+const MEMORIES_MAX: usize = 200;
 /// Paths of the write before that are read to find its last memory.
 const PATHS_MAX: usize = 64;
 
@@ -133,6 +132,22 @@ impl SessionTail {
         self.messages.get(index).map(|earlier| &earlier.source)
     }
 
+    /// Returns the memories that were made from a message, by its index, with their paths.
+    pub(super) fn memories_of(&self, context: &mut PlanContext<'_>, index: usize) -> Result<Vec<(String, MemoryFile)>> {
+        let Some(source) = self.source(index) else { return Ok(Vec::new()) };
+        let Some(write) = source.write.as_deref().and_then(|write| write.parse::<MessageId>().ok()) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for path in context.paths_of_source(write)?.into_iter().take(MEMORIES_MAX) {
+            let Some(file) = context.memory(&path)? else { continue };
+            if file.front.sources.contains(source) {
+                found.push((path, file));
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the messages as sources of memories, in the same order.
     pub fn sources(&self) -> Vec<SourceMessage> {
         self.messages.iter().map(|earlier| earlier.source.clone()).collect()
@@ -167,10 +182,12 @@ pub struct PreviousWrite {
     pub paths: Vec<String>,
 }
 
-/// Returns the link to the last memory of the write before. `None` if that write changed more than [`PATHS_MAX`] paths.
+/// Returns the link to the last memory of the write before, except those at some paths. `None` if that write changed more
+/// than [`PATHS_MAX`] paths.
 pub(super) fn link_to_previous(
     context: &mut PlanContext<'_>,
     previous: Option<&PreviousWrite>,
+    except: &[String],
 ) -> Result<Option<Relation>> {
     let Some(PreviousWrite { write, paths }) = previous else { return Ok(None) };
     if paths.len() > PATHS_MAX {
@@ -179,6 +196,9 @@ pub(super) fn link_to_previous(
     let write = write.to_string();
     let mut last: Option<(u64, Relation)> = None;
     for path in paths {
+        if except.contains(path) {
+            continue;
+        }
         let Some(file) = context.memory(path)? else { continue };
         let Some(message) = last_message(&file, &write) else { continue };
         if last.as_ref().is_none_or(|(other, _)| message >= *other) {

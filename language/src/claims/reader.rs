@@ -53,19 +53,37 @@ struct LastClaim {
     claim: Claim,
     /// The number of the statement.
     statement: usize,
+    /// The index of the message.
+    message: usize,
+}
+
+/// A person or thing that a message named.
+struct LastSubject {
+    name: String,
+    /// The index of the message.
+    message: usize,
 }
 
 /// Reads the statements of one conversation in order.
 #[derive(Default)]
 pub struct ClaimReader {
     /// The person or thing that was named last.
-    last_subject: Option<String>,
+    last_subject: Option<LastSubject>,
     last_claim: Option<LastClaim>,
     /// The number of statements so far.
     statements: usize,
+    /// The index of the message that is read.
+    message: usize,
 }
 
 impl ClaimReader {
+    /// Begins to read the statements of a message. What was named before the message `first` is forgotten.
+    pub fn begin_message(&mut self, message: usize, first: usize) {
+        self.message = message;
+        self.last_subject.take_if(|subject| subject.message < first);
+        self.last_claim.take_if(|last| last.message < first);
+    }
+
     /// Returns the claims of a statement.
     ///
     /// # Errors
@@ -93,7 +111,8 @@ impl ClaimReader {
         }
         if let Some(claim) = claims.iter().rev().find(|claim| claim.polarity == Polarity::Positive) {
             let speaker = saying.speaker.to_owned();
-            self.last_claim = Some(LastClaim { speaker, claim: claim.clone(), statement: self.statements });
+            let (statement, message) = (self.statements, self.message);
+            self.last_claim = Some(LastClaim { speaker, claim: claim.clone(), statement, message });
         }
         Ok(claims)
     }
@@ -104,7 +123,7 @@ impl ClaimReader {
         let named = named_person(&sentence);
         sentence.words.truncate(clause::stating_words(text, &sentence.words));
         if sentence.words.is_empty() {
-            self.last_subject = named.or(self.last_subject.take());
+            self.remember_subject(named);
             return;
         }
         let mut found = Vec::new();
@@ -133,7 +152,18 @@ impl ClaimReader {
             }
         }
         let subject = named_subject(&sentence, sentence.words.len());
-        self.last_subject = subject.or(named).or(self.last_subject.take());
+        self.remember_subject(subject.or(named));
+    }
+
+    fn remember_subject(&mut self, named: Option<String>) {
+        if let Some(name) = named {
+            self.last_subject = Some(LastSubject { name, message: self.message });
+        }
+    }
+
+    /// Returns the name of the person or thing that was named last.
+    fn last_subject(&self) -> Option<String> {
+        self.last_subject.as_ref().map(|subject| subject.name.clone())
     }
 
     /// Returns the claim that a sentence puts in the place of the speaker's last one.
@@ -162,9 +192,9 @@ impl ClaimReader {
     ) -> Option<Claim> {
         let subject = match found.subject {
             Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
-            Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?,
+            Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject())?,
             Subject::Named(ref name) if name.contains(LAST) => {
-                let last = named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?;
+                let last = named_subject(sentence, found.at).or_else(|| self.last_subject())?;
                 name.replace(LAST, &last)
             }
             Subject::Named(ref name) if name.is_empty() => self.subject_of_last(&found.attribute),
@@ -176,7 +206,7 @@ impl ClaimReader {
         };
         let mut value = found.value.clone();
         if value.contains(LAST) {
-            value = value.replace(LAST, self.last_subject.as_deref()?);
+            value = value.replace(LAST, &self.last_subject()?);
         }
         let from = begin_of(&found, sentence, saying, dated);
         if found.is_future && from.is_none_or(|from| from <= saying.at) {

@@ -20,18 +20,20 @@ pub mod procedure;
 pub mod statements;
 pub mod tiers;
 mod turns;
+pub mod window;
 
 use self::assistant::Asked;
 use self::draft::Draft;
 use self::drafts::Drafts;
-use self::turns::{Question, Turn};
+use self::turns::{Corrected, Question, Turn};
+use self::window::is_assistant;
 use crate::claims::reader::ClaimReader;
 use crate::conversation::{Message, Role};
 use crate::standing::request::is_request;
 use crate::text::questions::last_question;
 use crate::text::reactions::Reaction;
 use crate::text::sentences::sentences;
-use crate::text::small_talk::{Participants, Position, is_small_talk};
+use crate::text::small_talk::{Position, is_small_talk};
 use crate::text::steps::{Interrupted, Steps};
 
 /// Steps of a message, whatever its length.
@@ -60,6 +62,9 @@ pub struct ExtractedDrafts {
     pub too_long: Vec<usize>,
     /// Indexes of the messages of an assistant that add nothing to what was said before.
     pub adds_nothing: Vec<usize>,
+    /// Indexes of the messages before the conversation that need no memory of their own any more: questions that the
+    /// conversation answers.
+    pub answered: Vec<usize>,
 }
 
 /// Extracts the memories of messages. `before` are the last messages of the same session, which make no memories: the new
@@ -73,119 +78,204 @@ pub fn extract(
     messages: &[Message<'_>],
     steps: &Steps<'_>,
 ) -> Result<ExtractedDrafts, Interrupted> {
-    let first = before.len();
     let messages = [before, messages].concat();
-    let messages = messages.as_slice();
-    let participants = participants(messages, steps)?;
-    let has_assistant = messages.iter().any(is_assistant);
-    let mut drafts = Drafts::default();
-    let mut claims = ClaimReader::default();
-    let (mut too_long, mut adds_nothing) = (Vec::new(), Vec::new());
-    let mut asked: Option<Question> = None;
-    // A turn that only asks waits here for the next turn, which may answer it.
-    let mut unanswered: Option<Turn> = None;
-    for (index, message) in messages.iter().enumerate() {
-        steps.take(STEPS_PER_MESSAGE + message.speaker().len() + MESSAGE_PASSES * message.text.len())?;
+    let mut reading = Reading {
+        messages: &messages,
+        starts: window::starts(&messages),
+        first: before.len(),
+        steps,
+        drafts: Drafts::default(),
+        claims: ClaimReader::default(),
+        extracted: ExtractedDrafts::default(),
+        asked: None,
+        unanswered: None,
+    };
+    for index in 0..messages.len() {
+        reading.read(index)?;
+    }
+    reading.finish()
+}
+
+/// The state while the messages of a conversation are read, one after another.
+struct Reading<'a, 'm> {
+    messages: &'a [Message<'m>],
+    /// The index of the first message that is read with each message.
+    starts: Vec<usize>,
+    /// The index of the first message that makes memories.
+    first: usize,
+    steps: &'a Steps<'a>,
+    drafts: Drafts,
+    claims: ClaimReader,
+    /// What is known besides the drafts. Indexes are those of `messages`.
+    extracted: ExtractedDrafts,
+    /// The last question of the message before.
+    asked: Option<Question>,
+    /// A turn that only asks waits here for the next turn, which may answer it.
+    unanswered: Option<Turn>,
+}
+
+impl Reading<'_, '_> {
+    /// Reads a message.
+    fn read(&mut self, index: usize) -> Result<(), Interrupted> {
+        let message = &self.messages[index];
+        let start = self.starts[index];
+        self.steps.take(STEPS_PER_MESSAGE + message.speaker().len() + MESSAGE_PASSES * message.text.len())?;
         if message.role == Role::System {
-            continue;
+            return Ok(());
         }
-        let said = message.said;
+        let mut turn = self.turn(index)?;
+        let only_asks = turn.only_asks(self.steps)?;
+        if is_assistant(message) && !only_asks && !turn.statements.is_empty() {
+            let is_asked = turn.question.is_some() || is_request(said_before(&self.messages[start..=index]));
+            let asked = if is_asked { Asked::Yes } else { Asked::No };
+            if !assistant::is_worth_keeping(message.text, &self.messages[start..index], asked, self.steps)? {
+                turn.statements.clear();
+                if index >= self.first {
+                    self.extracted.adds_nothing.push(index);
+                }
+            }
+        }
+        match self.unanswered.take() {
+            Some(asking) if asking.message >= start && self.answers(&turn, &asking)? => {
+                self.note_answered(&asking, index + 1);
+                turn.quoted = Some(Box::new(asking));
+            }
+            Some(asking) => self.settle(asking, index + 1)?,
+            None => {}
+        }
+        if turn.quoted.is_none() && only_asks {
+            self.unanswered = Some(turn);
+            return Ok(());
+        }
+        self.add(turn)
+    }
+
+    /// Returns the turn of a message.
+    fn turn(&mut self, index: usize) -> Result<Turn, Interrupted> {
+        let message = &self.messages[index];
+        let start = self.starts[index];
         let speaker = message.speaker().trim().to_owned();
         let role = if message.name.is_some() { Role::User } else { message.role };
-        let question = asked.take().filter(|question| question.asker != speaker);
+        let question = self.asked.take().filter(|question| question.message >= start && question.asker != speaker);
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
-        let before = said_before(messages, index);
-        let reaction = Reaction { position, participants: &participants, before };
+        let statements = self.statements(index, position)?;
+        if let Some(text) = last_question(message.text, self.steps)? {
+            self.asked = Some(Question {
+                asker: speaker.clone(),
+                text,
+                message: index,
+                role,
+                said: message.said,
+                is_stored: message.is_stored,
+            });
+        }
+        let mut corrected = None;
+        if role == Role::User
+            && message.is_stored
+            && let Some(found) = corrected::find(&self.messages[start..=index], self.steps)?
+        {
+            corrected = Some(Corrected { message: start + found.message, ..found });
+        }
+        Ok(Turn { message: index, speaker, role, said: message.said, question, quoted: None, corrected, statements })
+    }
+
+    /// Returns the statements of a message that are not small talk. There are none in a message that is not stored.
+    fn statements(&mut self, index: usize, position: Position) -> Result<Vec<String>, Interrupted> {
+        let message = &self.messages[index];
+        let seen = &self.messages[self.starts[index]..=index];
+        let participants = window::participants(seen, self.steps)?;
+        let reaction = Reaction { position, participants: &participants, before: said_before(seen) };
         let mut statements = Vec::new();
-        for statement in statements::split(message.text, steps)? {
-            if only_reacts(&statement, reaction, steps)? {
+        for statement in statements::split(message.text, self.steps)? {
+            if only_reacts(&statement, reaction, self.steps)? {
                 continue;
             }
             if statements.len() == MESSAGE_MEMORIES_MAX {
-                if index >= first {
-                    too_long.push(index);
+                if index >= self.first {
+                    self.extracted.too_long.push(index);
                 }
                 break;
             }
             statements.push(statement);
         }
-        if let Some(text) = last_question(message.text, steps)? {
-            asked = Some(Question {
-                asker: speaker.clone(),
-                text,
-                message: index,
-                role,
-                said,
-                is_stored: message.is_stored,
-            });
-        }
         if !message.is_stored {
             statements.clear();
         }
-        let corrected = match role {
-            Role::User if message.is_stored => corrected::find(&messages[..=index], steps)?,
-            _ => None,
-        };
-        let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, corrected, statements };
-        let only_asks = turn.only_asks(steps)?;
-        if is_assistant(message) && !only_asks && !turn.statements.is_empty() {
-            let is_asked = position == Position::AfterQuestion || is_request(before);
-            let asked = if is_asked { Asked::Yes } else { Asked::No };
-            if !assistant::is_worth_keeping(message.text, &messages[..index], asked, steps)? {
-                turn.statements.clear();
-                if index >= first {
-                    adds_nothing.push(index);
+        Ok(statements)
+    }
+
+    /// Whether a turn answers the turn before it, which only asks. An assistant that asks back answers nothing.
+    fn answers(&self, turn: &Turn, asking: &Turn) -> Result<bool, Interrupted> {
+        let asks_back = self.has_assistant(asking, turn.message + 1) && turn.only_asks(self.steps)?;
+        Ok(turn.answers(asking) && !asks_back)
+    }
+
+    /// Adds a turn that only asks and has no answer. In a chat with an assistant it is left out, unless it states something.
+    /// `end` is the index after the message that does not answer it.
+    fn settle(&mut self, asking: Turn, end: usize) -> Result<(), Interrupted> {
+        if !self.has_assistant(&asking, end) || asking.states_something(self.steps)? {
+            return self.add(asking);
+        }
+        self.note_answered(&asking, end);
+        Ok(())
+    }
+
+    /// Notes that a question before the conversation needs no memory of its own. `end` is the index after the message that
+    /// decided it.
+    fn note_answered(&mut self, asking: &Turn, end: usize) {
+        if asking.message < self.first && end > self.first {
+            self.extracted.answered.push(asking.message);
+        }
+    }
+
+    /// Whether an assistant takes part in the messages from those that are read with a question up to an index.
+    fn has_assistant(&self, asking: &Turn, end: usize) -> bool {
+        self.messages[self.starts[asking.message]..end].iter().any(is_assistant)
+    }
+
+    /// Adds the drafts of a turn. Of a turn before the conversation, only the claims are read, so that the conversation can
+    /// correct them.
+    fn add(&mut self, turn: Turn) -> Result<(), Interrupted> {
+        self.claims.begin_message(turn.message, self.starts[turn.message]);
+        if turn.message >= self.first {
+            return turn.add_drafts(&mut self.drafts, &mut self.claims, self.steps);
+        }
+        if let Some(asking) = &turn.quoted {
+            asking.claims_of_all(&mut self.claims, self.steps)?;
+        }
+        turn.claims_of_all(&mut self.claims, self.steps)?;
+        Ok(())
+    }
+
+    /// Returns what was read, with the indexes of messages in the conversation.
+    fn finish(mut self) -> Result<ExtractedDrafts, Interrupted> {
+        if let Some(asking) = self.unanswered.take()
+            && asking.message >= self.first
+        {
+            self.settle(asking, self.messages.len())?;
+        }
+        let mut extracted = self.extracted;
+        extracted.drafts = self.drafts.into_list();
+        for draft in &mut extracted.drafts {
+            for message in std::mem::take(&mut draft.messages) {
+                match message.checked_sub(self.first) {
+                    Some(message) => draft.messages.push(message),
+                    None => draft.before.push(message),
                 }
             }
         }
-        if let Some(asking) = unanswered.take() {
-            let asks_back = has_assistant && only_asks;
-            if turn.answers(&asking) && !asks_back {
-                turn.quoted = Some(Box::new(asking));
-            } else if asking.message >= first && (!has_assistant || asking.states_something(steps)?) {
-                asking.add_drafts(&mut drafts, &mut claims, steps)?;
-            }
+        for message in extracted.too_long.iter_mut().chain(&mut extracted.adds_nothing) {
+            *message -= self.first;
         }
-        if turn.quoted.is_none() && only_asks {
-            unanswered = Some(turn);
-        } else if index >= first {
-            turn.add_drafts(&mut drafts, &mut claims, steps)?;
-        } else {
-            // The reader of claims remembers them, so that a new message can correct them.
-            turn.claims_of_all(&mut claims, steps)?;
-        }
+        Ok(extracted)
     }
-    if let Some(turn) = unanswered
-        && turn.message >= first
-        && (!has_assistant || turn.states_something(steps)?)
-    {
-        turn.add_drafts(&mut drafts, &mut claims, steps)?;
-    }
-    let mut drafts = drafts.into_list();
-    for draft in &mut drafts {
-        for message in std::mem::take(&mut draft.messages) {
-            match message.checked_sub(first) {
-                Some(message) => draft.messages.push(message),
-                None => draft.before.push(message),
-            }
-        }
-    }
-    for message in too_long.iter_mut().chain(&mut adds_nothing) {
-        *message -= first;
-    }
-    Ok(ExtractedDrafts { drafts, too_long, adds_nothing })
 }
 
-/// Whether a message is that of an assistant without a name. One with a name is a person in a conversation.
-fn is_assistant(message: &Message<'_>) -> bool {
-    message.role == Role::Assistant && message.name.is_none()
-}
-
-/// Returns what another speaker said last before a message. Empty if there is nothing.
-fn said_before<'a>(messages: &[Message<'a>], index: usize) -> &'a str {
-    let speaker = messages[index].speaker();
-    for message in messages[..index].iter().rev().take(TURNS_BEFORE_MAX) {
-        if message.speaker() != speaker {
+/// Returns what another speaker said last before the last of some messages. Empty if there is nothing.
+fn said_before<'a>(messages: &[Message<'a>]) -> &'a str {
+    let Some((last, before)) = messages.split_last() else { return "" };
+    for message in before.iter().rev().take(TURNS_BEFORE_MAX) {
+        if message.speaker() != last.speaker() {
             return message.text;
         }
     }
@@ -203,15 +293,6 @@ fn only_reacts(statement: &str, reaction: Reaction<'_>, steps: &Steps<'_>) -> Re
     steps.take(REACTION_PASSES * (statement.len() + reaction.before.len().min(REACTION_BYTES_MAX)))?;
     let sentences = sentences(statement, steps)?;
     Ok(!sentences.is_empty() && sentences.into_iter().all(|sentence| reaction.is_made_by(sentence)))
-}
-
-fn participants(messages: &[Message<'_>], steps: &Steps<'_>) -> Result<Participants, Interrupted> {
-    let mut participants = Participants::default();
-    for message in messages {
-        steps.take(message.speaker().len())?;
-        participants.add(message.speaker());
-    }
-    Ok(participants)
 }
 
 #[cfg(test)]

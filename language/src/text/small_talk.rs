@@ -14,6 +14,52 @@ const PHRASES: &str = include_str!("small_talk.txt");
 /// A longer text is kept. The bound keeps the check cheap; no courtesy is as long.
 const TEXT_BYTES_MAX: usize = 400;
 
+/// Bytes at the beginning of a text in which somebody is greeted.
+const GREETING_BYTES_MAX: usize = 60;
+/// Words of a greeting before the name.
+const GREETING_WORDS_MAX: usize = 2;
+/// Greetings before a name in English, German, French, Spanish, Portuguese, Italian and Dutch, folded.
+const GREETINGS: [&str; 38] = [
+    "hi",
+    "hey",
+    "hello",
+    "hiya",
+    "morning",
+    "good morning",
+    "good afternoon",
+    "good evening",
+    "good night",
+    "hallo",
+    "moin",
+    "servus",
+    "guten morgen",
+    "guten tag",
+    "guten abend",
+    "gute nacht",
+    "bonjour",
+    "bonsoir",
+    "salut",
+    "coucou",
+    "hola",
+    "buenas",
+    "buenos dias",
+    "buenas tardes",
+    "buenas noches",
+    "ola",
+    "oi",
+    "bom dia",
+    "boa tarde",
+    "boa noite",
+    "ciao",
+    "salve",
+    "buongiorno",
+    "buonasera",
+    "hoi",
+    "goedemorgen",
+    "goedemiddag",
+    "goedenavond",
+];
+
 /// The role of a phrase in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PhraseKind {
@@ -68,8 +114,21 @@ impl Participants {
         self.0.extend(folded_words(name));
     }
 
+    /// Adds the one whom a text greets at its beginning: "Hey Mel!"
+    pub fn add_greeted(&mut self, text: &str) {
+        let beginning = &text[..text.floor_char_boundary(GREETING_BYTES_MAX)];
+        let written: Vec<&str> = beginning.split_whitespace().take(GREETING_WORDS_MAX + 2).collect();
+        for (index, word) in written.iter().enumerate().take(GREETING_WORDS_MAX + 1).skip(1) {
+            let greeting = folded_words(&written[..index].join(" ")).join(" ");
+            let closes = word.ends_with(['!', ',', '.', '?', ':', ';']) || index + 1 == written.len();
+            if GREETINGS.contains(&greeting.as_str()) && word.starts_with(char::is_uppercase) && closes {
+                self.add(word);
+            }
+        }
+    }
+
     /// Whether a folded word is part of a participant's name.
-    pub(super) fn contains(&self, word: &str) -> bool {
+    pub fn contains(&self, word: &str) -> bool {
         self.0.contains(word)
     }
 }
