@@ -130,6 +130,8 @@ mod skills;
 mod sources;
 /// Rows of the specification's tables that need the binary.
 mod specification;
+/// Conversations that are divided into writes in other ways.
+mod splits;
 /// Standing facts in contexts.
 mod standing;
 /// Single statements and small talk.
@@ -140,11 +142,13 @@ mod tidy;
 mod time_only;
 /// Export and import of namespaces.
 mod transfer;
-/// Memories that no longer hold: what replaces them, and what held at an earlier time.
+/// The person who asks.
 mod users;
+/// Memories that no longer hold: what replaces them, and what held at an earlier time.
 mod validity;
 /// The vocabulary.
 mod vocabulary;
-/// The state of accepted writes, and requests that wait for their write.
+/// What users ask to forget or not to store.
 mod wishes;
+/// The state of accepted writes, and requests that wait for their write.
 mod writes;

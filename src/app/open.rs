@@ -73,8 +73,12 @@ impl App {
         let intake = Arc::new(Intake::new(&shared));
         let reads = Arc::new(open_reads(config, &shared)?);
         let media = Arc::new(Media::new(&shared, config.server.public_url.clone()));
-        let parts =
-            JobParts { reads: Arc::clone(&reads), media: Arc::clone(&media), directory: Arc::clone(&namespaces) };
+        let parts = JobParts {
+            reads: Arc::clone(&reads),
+            intake: Arc::clone(&intake),
+            media: Arc::clone(&media),
+            directory: Arc::clone(&namespaces),
+        };
         Ok(Arc::new(Self {
             writes: DirectWrites::new(
                 Arc::clone(&shared.namespaces),

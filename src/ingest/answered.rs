@@ -1,35 +1,69 @@
 //! Questions that were memories of their own until a later write answered them: its memories quote them.
 
+use cuebase_storage::MessageId;
+use cuebase_storage::git::CommitInfo;
 use cuebase_storage::memory_file::MemoryFile;
 
+use super::reextract::is_commit_of;
 use super::session::SessionTail;
 use crate::error::Result;
-use crate::namespace::plan::PlanContext;
-use crate::namespace::sync::MESSAGE_TRAILER;
+use crate::namespace::plan::{Plan, PlanContext};
 
-/// Returns the memories that say nothing but a question that was answered, sorted. `answered` are the indexes of the
-/// questions in the tail. A memory that was edited, or that another message made as well, stays.
-pub(super) fn paths_of_answered(
-    context: &mut PlanContext<'_>,
-    tail: &SessionTail,
-    answered: &[usize],
-) -> Result<Vec<String>> {
-    let mut paths = Vec::new();
-    for index in answered {
-        let Some(source) = tail.source(*index) else { continue };
-        for (path, file) in tail.memories_of(context, *index)? {
-            let last_change = context.last_change(&path)?;
-            let write = last_change.as_ref().and_then(|commit| commit.trailer(MESSAGE_TRAILER));
-            if is_made_from_one_message(&file) && write == source.write.as_deref() {
-                paths.push(path);
-            }
-        }
-    }
-    paths.sort();
-    paths.dedup();
-    Ok(paths)
+/// Commit trailer with the write of a question whose memory the commit removes.
+const ANSWERED_TRAILER: &str = "Cuebase-Answered";
+
+/// A question that needs no memory of its own any more.
+#[derive(Debug, Default)]
+pub(super) struct Answered {
+    /// The memories that say nothing but the question, sorted.
+    pub(super) paths: Vec<String>,
+    /// The write that asked it.
+    write: Option<String>,
 }
 
-fn is_made_from_one_message(file: &MemoryFile) -> bool {
-    file.front.sources.len() == 1
+impl Answered {
+    /// Finds the memories of a question, by its index in the tail. A memory that was edited, or that another message made as
+    /// well, stays.
+    pub(super) fn find(context: &mut PlanContext<'_>, tail: &SessionTail, question: Option<usize>) -> Result<Self> {
+        let mut answered = Self::default();
+        let Some(question) = question else { return Ok(answered) };
+        let Some(write) = tail.source(question).and_then(|source| source.write.clone()) else { return Ok(answered) };
+        for (path, file) in tail.memories_of(context, question)? {
+            let is_unchanged = context.last_change(&path)?.is_some_and(|commit| is_commit_of(&commit, &write));
+            if is_unchanged && file.front.sources.len() == 1 {
+                answered.paths.push(path);
+            }
+        }
+        answered.paths.sort();
+        answered.write = Some(write);
+        Ok(answered)
+    }
+
+    /// Notes in a plan why it removes these memories.
+    pub(super) fn note(&self, plan: &mut Plan) {
+        if let Some(write) = self.write.as_ref().filter(|_| !self.paths.is_empty()) {
+            plan.trailers.push((ANSWERED_TRAILER.to_owned(), write.clone()));
+        }
+    }
+}
+
+/// Whether a commit removed the memory of a question because its write answers it, and no memory of that write quotes the
+/// question any more: a message in between was late.
+pub(super) fn is_unanswered_again(context: &mut PlanContext<'_>, commit: &CommitInfo, question: &str) -> Result<bool> {
+    if commit.trailer(ANSWERED_TRAILER) != Some(question) {
+        return Ok(false);
+    }
+    let Some(answer) = super::reextract::write_of(commit).and_then(|write| write.parse::<MessageId>().ok()) else {
+        return Ok(false);
+    };
+    for path in context.paths_of_source(answer)? {
+        if context.memory(&path)?.is_some_and(|file| is_made_from(&file, question)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_made_from(file: &MemoryFile, write: &str) -> bool {
+    file.front.sources.iter().any(|source| source.write.as_deref() == Some(write))
 }

@@ -33,9 +33,5 @@ pub fn extract_after(
     steps: &Steps<'_>,
 ) -> Result<ExtractedDrafts, Interrupted> {
     let messages = messages_of(conversation, accepted_at);
-    let before = match messages.first() {
-        Some(first) => tail.messages_until(first.said.moment.at),
-        None => Vec::new(),
-    };
-    extract::extract(&before, &messages, steps)
+    extract::extract(&tail.messages(), &messages, steps)
 }

@@ -30,11 +30,7 @@ pub struct AskedToForget<'a> {
 /// Reads the wishes of a conversation.
 pub fn wishes_of(tail: &SessionTail, conversation: &Conversation, accepted_at: Timestamp) -> Wishes {
     let messages = messages_of(conversation, accepted_at);
-    let before = match messages.first() {
-        Some(first) => tail.messages_until(first.said.moment.at),
-        None => Vec::new(),
-    };
-    wishes::find(&before, &messages)
+    wishes::find(&tail.messages(), &messages)
 }
 
 /// Returns the messages of a conversation as the built-in extractor reads them.

@@ -12,7 +12,8 @@ use cuebase_storage::git::CommitInfo;
 use cuebase_storage::memory_file::{MemoryFile, SourceMessage};
 use jiff::Timestamp;
 
-use super::session::{PreviousWrite, link_to_previous};
+use super::answered::{Answered, is_unanswered_again};
+use super::session::{PreviousWrite, SessionTail, link_to_previous};
 use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
 use crate::memory::files::Origin;
@@ -30,6 +31,10 @@ pub struct Replacement<'a> {
     pub origin: Origin<'a>,
     /// The drafts of the new extraction.
     pub drafts: &'a [Draft],
+    /// The message before the write that needs no memory of its own any more, by its index in `tail`.
+    pub answered: Option<usize>,
+    /// The messages of the session before the write.
+    pub tail: &'a SessionTail,
     /// The paths that the write and its earlier re-extractions changed.
     pub paths: &'a [String],
     /// The write before it in its session.
@@ -56,7 +61,8 @@ type Former = BTreeMap<String, MemoryFile>;
 impl Replacement<'_> {
     /// Plans the files that differ from the present ones.
     pub fn plan(&self, context: &mut PlanContext<'_>) -> Result<Plan> {
-        let follows = link_to_previous(context, self.previous, &[])?;
+        let answered = Answered::find(context, self.tail, self.answered)?;
+        let follows = link_to_previous(context, self.previous, &answered.paths)?;
         let origin = Origin { follows: follows.as_ref(), ..self.origin };
         let mut former = Former::new();
         let mut settled = BTreeSet::new();
@@ -82,10 +88,12 @@ impl Replacement<'_> {
             }
             files.push(PlannedFile::memory(path.clone(), file));
         }
-        for path in former.into_keys() {
+        for path in former.into_keys().chain(answered.paths.iter().cloned()) {
             files.push(PlannedFile::removal(path));
         }
-        Ok(self.plan_with(files))
+        let mut plan = self.plan_with(files);
+        answered.note(&mut plan);
+        Ok(plan)
     }
 
     fn plan_with(&self, files: Vec<PlannedFile>) -> Plan {
@@ -109,7 +117,8 @@ impl Replacement<'_> {
 
     fn path_state(&self, context: &mut PlanContext<'_>, path: &str) -> Result<PathState> {
         let write = self.origin.write.to_string();
-        let is_last_change = context.last_change(path)?.is_some_and(|commit| is_commit_of(&commit, &write));
+        let last_change = context.last_change(path)?;
+        let is_last_change = last_change.as_ref().is_some_and(|commit| is_commit_of(commit, &write));
         let present = context.memory(path)?;
         if is_last_change {
             match present {
@@ -119,6 +128,11 @@ impl Replacement<'_> {
                 None if !context.contains(path)? => return Ok(PathState::Removed),
                 _ => {}
             }
+        }
+        if let Some(commit) = &last_change
+            && is_unanswered_again(context, commit, &write)?
+        {
+            return Ok(PathState::Removed);
         }
         let mut messages = BTreeSet::new();
         for version in context.versions(path, VERSIONS_MAX)? {
@@ -130,11 +144,17 @@ impl Replacement<'_> {
 
 /// Whether a commit belongs to a write or one of its re-extractions. Pushed commits do not, because a push with this
 /// trailer is refused.
-fn is_commit_of(commit: &CommitInfo, write: &str) -> bool {
+pub(super) fn is_commit_of(commit: &CommitInfo, write: &str) -> bool {
     match commit.trailer(MESSAGE_TRAILER) {
         Some(message) => message == write || commit.trailer(SOURCE_TRAILER) == Some(write),
         None => false,
     }
+}
+
+/// Returns the write that a commit belongs to, also if the commit extracted it again.
+pub(super) fn write_of(commit: &CommitInfo) -> Option<&str> {
+    let message = commit.trailer(MESSAGE_TRAILER)?;
+    Some(commit.trailer(SOURCE_TRAILER).unwrap_or(message))
 }
 
 /// Returns the messages of a write that are sources of a memory.

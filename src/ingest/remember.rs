@@ -6,7 +6,7 @@ use cuebase_language::extract::ExtractedDrafts;
 use cuebase_storage::memory_file::MemoryFile;
 use jiff::Timestamp;
 
-use super::answered::paths_of_answered;
+use super::answered::Answered;
 use super::dropped::dropped_messages;
 use super::forgetting::{AskedToForget, paths_to_forget};
 use super::repetition::Repetitions;
@@ -29,8 +29,8 @@ pub fn remember(
     let drafts = extracted.drafts.as_slice();
     let mut paths = context.assign_paths(drafts)?;
     let forgotten = paths_to_forget(context, asked, now)?;
-    let mut removed = paths_of_answered(context, asked.tail, &extracted.answered)?;
-    removed.extend(forgotten.iter().cloned());
+    let answered = Answered::find(context, asked.tail, extracted.answered)?;
+    let removed = [answered.paths.as_slice(), &forgotten].concat();
     let follows = link_to_previous(context, previous, &removed)?;
     let origin = Origin { follows: follows.as_ref(), ..origin };
     let mut repetitions = Repetitions::default();
@@ -61,6 +61,7 @@ pub fn remember(
     ended.retain(|path| !files.contains_key(path));
     ended.retain(|path| !removed.contains(path));
     let mut plan = Plan::new(subject, with_removals(files, &removed));
+    answered.note(&mut plan);
     plan.report.merged = merged;
     plan.report.ended = ended;
     plan.report.forgotten = forgotten;

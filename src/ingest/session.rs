@@ -18,8 +18,19 @@ use crate::error::{Error, Result};
 use crate::memory::conversation::Conversation;
 use crate::namespace::plan::PlanContext;
 
-/// Conversations before a write in which its session is searched for. Only their list views are read.
-const SOURCES_SCANNED: usize = 512;
+/// Conversations accepted before a write in which its session is searched for. Only their list views are read.
+const SCANNED_BEFORE_MAX: usize = 512;
+/// Conversations accepted after a write that is extracted again in which its session is searched for: they may have been
+/// late.
+const SCANNED_AFTER_MAX: usize = 64;
+/// List views of the first page of that search. Most sessions are found in it.
+const FIRST_PAGE: usize = 32;
+/// Messages that are read to find the last ones in the order of their times.
+const CANDIDATES_MAX: usize = 2 * MESSAGES_MAX;
+/// Bytes of these messages.
+const CANDIDATE_BYTES_MAX: usize = 2 * BYTES_MAX;
+/// Writes of a session that are named as later than a write accepted after them.
+const LATER_MAX: usize = 64;
 /// Paths of a write that are read to find the memories of one message.
 const MEMORIES_MAX: usize = 200;
 /// Paths of the write before that are read to find its last memory.
@@ -29,9 +40,7 @@ const PATHS_MAX: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct SessionTail {
     messages: Vec<EarlierMessage>,
-    /// Bytes of their texts.
-    bytes: usize,
-    /// The latest write of the session.
+    /// The write of the last message before.
     last_write: Option<MessageId>,
 }
 
@@ -40,43 +49,158 @@ pub struct SessionTail {
 struct EarlierMessage {
     message: Message,
     said: SaidAt,
+    write: MessageId,
     /// The message as the source of a memory.
     source: SourceMessage,
 }
 
-/// Whether a tail has room for an earlier message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
-    Left,
-    Full,
+/// What is kept of a session around a write.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The write.
+    write: MessageId,
+    /// When its first message was said.
+    begins: Timestamp,
+    /// Messages before the write, in any order.
+    before: Vec<EarlierMessage>,
+    /// Bytes of their texts.
+    bytes: usize,
+    /// The writes that were accepted before and begin later: for them, the write is late.
+    later: Vec<LaterWrite>,
+}
+
+/// A write of a session that begins later than one accepted after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct LaterWrite {
+    begins: Timestamp,
+    write: MessageId,
+    messages: usize,
+}
+
+impl Session {
+    fn new(write: MessageId, begins: Timestamp) -> Self {
+        Self { write, begins, before: Vec::new(), bytes: 0, later: Vec::new() }
+    }
+
+    /// Reads the session of a conversation around its write. It is empty without a session.
+    pub fn read(
+        store: &Store,
+        namespace: NamespaceId,
+        write: MessageId,
+        conversation: &Conversation,
+        accepted_at: Timestamp,
+    ) -> Result<Self> {
+        let mut session = Self::new(write, begin_of(conversation, accepted_at));
+        let Some(name) = &conversation.session_id else { return Ok(session) };
+        for record in store.sources_after(namespace, Some(write), SCANNED_AFTER_MAX)? {
+            if record.session_id.as_ref() == Some(name)
+                && let Some((request, accepted_at)) = read_source(store, namespace, record.id)?
+            {
+                session.add(record.id, &request, accepted_at);
+            }
+        }
+        let (mut before, mut scanned) = (write, 0);
+        while scanned < SCANNED_BEFORE_MAX && session.has_room() {
+            let limit = if scanned == 0 { FIRST_PAGE } else { SCANNED_BEFORE_MAX - scanned };
+            let page = store.sources(namespace, Some(before), limit)?;
+            let Some(last) = page.last() else { break };
+            before = last.id;
+            scanned += page.len();
+            for record in page {
+                if record.session_id.as_ref() == Some(name)
+                    && session.has_room()
+                    && let Some((request, accepted_at)) = read_source(store, namespace, record.id)?
+                {
+                    session.add(record.id, &request, accepted_at);
+                }
+            }
+        }
+        session.later.sort();
+        Ok(session)
+    }
+
+    fn has_room(&self) -> bool {
+        self.before.len() < CANDIDATES_MAX && self.bytes < CANDIDATE_BYTES_MAX && self.later.len() < LATER_MAX
+    }
+
+    /// Adds another write of the session: its messages before this one, or that it begins later.
+    pub fn add(&mut self, write: MessageId, conversation: &Conversation, accepted_at: Timestamp) {
+        let begins = begin_of(conversation, accepted_at);
+        if begins > self.begins {
+            if write < self.write {
+                self.later.push(LaterWrite { begins, write, messages: conversation.messages.len() });
+            }
+            return;
+        }
+        let zone = conversation.zone();
+        for (index, message) in conversation.messages.iter().enumerate().rev() {
+            let said = said_at(message, conversation, accepted_at, &zone);
+            if (said.moment.at, write) > (self.begins, self.write) || !self.has_room() {
+                continue;
+            }
+            let source = SourceMessage {
+                session_id: conversation.session_id.clone(),
+                message: index as u64,
+                write: Some(write.to_string()),
+                said_at: None,
+            };
+            self.bytes += message.text.len();
+            self.before.push(EarlierMessage { message: message.clone(), said, write, source });
+        }
+    }
+
+    /// Returns the last messages before the write.
+    pub fn tail(mut self) -> SessionTail {
+        self.before.sort_by_key(|earlier| (earlier.said.moment.at, earlier.write, earlier.source.message));
+        let last_write = self.before.last().map(|earlier| earlier.write);
+        let (mut start, mut bytes) = (self.before.len(), 0);
+        while start > 0 && self.before.len() - start < MESSAGES_MAX {
+            bytes += self.before[start - 1].message.text.len();
+            if bytes > BYTES_MAX {
+                break;
+            }
+            start -= 1;
+        }
+        let mut tail = SessionTail { messages: self.before.split_off(start), last_write };
+        tail.leave_out_unwanted();
+        tail
+    }
+
+    /// Returns the writes that begin later than this one and are read with its messages, the earliest first.
+    pub fn read_with_this(&self) -> Vec<MessageId> {
+        let mut found = Vec::new();
+        let mut between = 0;
+        for later in &self.later {
+            if between >= MESSAGES_MAX {
+                break;
+            }
+            found.push(later.write);
+            between += later.messages;
+        }
+        found
+    }
+}
+
+/// Returns a kept conversation, and when it was accepted.
+fn read_source(store: &Store, namespace: NamespaceId, id: MessageId) -> Result<Option<(Conversation, Timestamp)>> {
+    let Some(entry) = store.source(namespace, id)? else { return Ok(None) };
+    let QueuedWork::Conversation { request } = entry.work else { return Ok(None) };
+    let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
+    Ok(Some((request, accepted_at)))
+}
+
+/// Returns when the first message of a conversation was said.
+fn begin_of(conversation: &Conversation, accepted_at: Timestamp) -> Timestamp {
+    match conversation.messages.first() {
+        Some(first) => said_at(first, conversation, accepted_at, &conversation.zone()).moment.at,
+        None => accepted_at,
+    }
 }
 
 impl SessionTail {
-    /// Reads the messages before a write of a conversation. There are none without a session.
-    pub fn read(store: &Store, namespace: NamespaceId, write: MessageId, conversation: &Conversation) -> Result<Self> {
-        let Some(session) = &conversation.session_id else { return Ok(Self::default()) };
-        let mut tail = Self::default();
-        for record in store.sources(namespace, Some(write), SOURCES_SCANNED)? {
-            if record.session_id.as_ref() != Some(session) {
-                continue;
-            }
-            tail.last_write.get_or_insert(record.id);
-            let Some(entry) = store.source(namespace, record.id)? else { continue };
-            let QueuedWork::Conversation { request } = entry.work else { continue };
-            let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
-            if tail.add(record.id, &request, accepted_at) == Room::Full {
-                break;
-            }
-        }
-        tail.messages.reverse();
-        tail.messages.sort_by_key(|earlier| earlier.said.moment.at);
-        tail.leave_out_unwanted();
-        Ok(tail)
-    }
-
     /// Leaves out the messages that their speaker asked not to remember, and those that were not stored.
     fn leave_out_unwanted(&mut self) {
-        let wishes = wishes::find(&[], &self.as_messages(self.messages.len()));
+        let wishes = wishes::find(&[], &self.messages());
         for (index, text) in wishes.shortened {
             self.messages[index].message.text = text;
         }
@@ -86,36 +210,10 @@ impl SessionTail {
         self.messages.retain(|earlier| !earlier.message.text.is_empty());
     }
 
-    /// Adds the messages of an earlier write, the last ones first.
-    fn add(&mut self, write: MessageId, conversation: &Conversation, accepted_at: Timestamp) -> Room {
-        let zone = conversation.zone();
-        for (index, message) in conversation.messages.iter().enumerate().rev() {
-            let bytes = self.bytes + message.text.len();
-            if self.messages.len() == MESSAGES_MAX || bytes > BYTES_MAX {
-                return Room::Full;
-            }
-            self.bytes = bytes;
-            let said = said_at(message, conversation, accepted_at, &zone);
-            let source = SourceMessage {
-                session_id: conversation.session_id.clone(),
-                message: index as u64,
-                write: Some(write.to_string()),
-                said_at: None,
-            };
-            self.messages.push(EarlierMessage { message: message.clone(), said, source });
-        }
-        Room::Left
-    }
-
-    /// Returns the messages that were said before a time, as extraction reads them.
-    pub(super) fn messages_until(&self, until: Timestamp) -> Vec<conversation::Message<'_>> {
-        self.as_messages(self.messages.partition_point(|earlier| earlier.said.moment.at <= until))
-    }
-
-    /// Returns the first messages, as extraction reads them.
-    fn as_messages(&self, count: usize) -> Vec<conversation::Message<'_>> {
-        let mut messages = Vec::with_capacity(count);
-        for EarlierMessage { message, said, .. } in &self.messages[..count] {
+    /// Returns the messages as extraction reads them.
+    pub(super) fn messages(&self) -> Vec<conversation::Message<'_>> {
+        let mut messages = Vec::with_capacity(self.messages.len());
+        for EarlierMessage { message, said, .. } in &self.messages {
             messages.push(conversation::Message {
                 role: message.role,
                 name: message.name.as_deref(),
@@ -132,14 +230,16 @@ impl SessionTail {
         self.messages.get(index).map(|earlier| &earlier.source)
     }
 
+    /// Returns the write of a message, by its index.
+    pub fn write_of(&self, index: Option<usize>) -> Option<MessageId> {
+        Some(self.messages.get(index?)?.write)
+    }
+
     /// Returns the memories that were made from a message, by its index, with their paths.
     pub(super) fn memories_of(&self, context: &mut PlanContext<'_>, index: usize) -> Result<Vec<(String, MemoryFile)>> {
-        let Some(source) = self.source(index) else { return Ok(Vec::new()) };
-        let Some(write) = source.write.as_deref().and_then(|write| write.parse::<MessageId>().ok()) else {
-            return Ok(Vec::new());
-        };
+        let Some(EarlierMessage { source, write, .. }) = self.messages.get(index) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for path in context.paths_of_source(write)?.into_iter().take(MEMORIES_MAX) {
+        for path in context.paths_of_source(*write)?.into_iter().take(MEMORIES_MAX) {
             let Some(file) = context.memory(&path)? else { continue };
             if file.front.sources.contains(source) {
                 found.push((path, file));
@@ -241,23 +341,38 @@ mod tests {
         Conversation { messages, session_id: Some("s1".to_owned()), ..Conversation::default() }
     }
 
-    fn added(texts: &[String]) -> (Vec<u64>, Room) {
-        let mut tail = SessionTail::default();
-        let room = tail.add(MessageId::default(), &conversation(texts), Timestamp::UNIX_EPOCH);
-        (tail.sources().iter().map(|source| source.message).collect(), room)
+    /// Returns the messages of the tail after a write with these texts, by their indexes.
+    fn tail_of(texts: &[String]) -> Vec<u64> {
+        let mut session = Session::new(MessageId::default(), Timestamp::UNIX_EPOCH);
+        session.add(MessageId::default(), &conversation(texts), Timestamp::UNIX_EPOCH);
+        session.tail().sources().iter().map(|source| source.message).collect()
     }
 
     #[test]
     fn a_tail_has_the_last_12_messages() {
-        let texts: Vec<String> = (0..20).map(|number| format!("Message {number}.")).collect();
-        let (messages, room) = added(&texts);
-        assert_eq!((messages.first(), messages.len(), room), (Some(&19), MESSAGES_MAX, Room::Full));
-        assert_eq!(added(&texts[..3]), (vec![2, 1, 0], Room::Left));
+        let texts: Vec<String> = (0..40).map(|number| format!("Message {number}.")).collect();
+        assert_eq!(tail_of(&texts), (28..40).collect::<Vec<u64>>());
+        assert_eq!(tail_of(&texts[..3]), [0, 1, 2]);
     }
 
     #[test]
     fn a_tail_has_at_most_8_kib_of_text() {
         let texts = ["a".repeat(BYTES_MAX), "b".repeat(BYTES_MAX - 1), "c".to_owned()];
-        assert_eq!(added(&texts), (vec![2, 1], Room::Full));
+        assert_eq!(tail_of(&texts), [1, 2]);
+    }
+
+    #[test]
+    fn the_messages_of_a_tail_are_in_the_order_of_their_times() {
+        let at = |second: i64| Timestamp::from_second(second).expect("a time");
+        let mut session = Session::new(MessageId::from(ulid::Ulid::from(9_u128)), at(40));
+        for (number, second) in [(1_u128, 30), (2, 10), (3, 50), (4, 20)] {
+            let write = MessageId::from(ulid::Ulid::from(number));
+            session.add(write, &conversation(&[format!("At {second}.")]), at(second));
+        }
+        assert_eq!(session.later.iter().map(|later| later.begins).collect::<Vec<_>>(), [at(50)]);
+        let tail = session.tail();
+        let texts: Vec<&str> = tail.messages().iter().map(|message| message.text).collect();
+        assert_eq!(texts, ["At 10.", "At 20.", "At 30."]);
+        assert_eq!(tail.last_write(), Some(MessageId::from(ulid::Ulid::from(1_u128))));
     }
 }

@@ -15,7 +15,7 @@ use super::outage;
 use crate::error::{Error, Result};
 use crate::ingest::extraction;
 use crate::ingest::model_extract::{Extraction, ModelExtractor, SimilarMemory};
-use crate::ingest::session::{PreviousWrite, SessionTail};
+use crate::ingest::session::{PreviousWrite, Session, SessionTail};
 use crate::memory::conversation::Conversation;
 use crate::model::hosted::Chat;
 use crate::namespace::open::Namespace;
@@ -32,9 +32,19 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Reads the messages of the same session before a write. `write` is the write that is extracted.
-    pub(super) fn session_tail(&self, write: MessageId, conversation: &Conversation) -> Result<SessionTail> {
-        SessionTail::read(&self.ingestion.store, self.entry.namespace_id, write, conversation)
+    /// Returns the time of acceptance of the write.
+    pub(super) fn accepted_at(&self) -> Result<Timestamp> {
+        Timestamp::from_millisecond(self.entry.accepted_at_ms).map_err(Error::internal)
+    }
+
+    /// Reads the session of a conversation around its write. `write` is the write that is extracted.
+    pub(super) fn session(
+        &self,
+        write: MessageId,
+        conversation: &Conversation,
+        accepted_at: Timestamp,
+    ) -> Result<Session> {
+        Session::read(&self.ingestion.store, self.entry.namespace_id, write, conversation, accepted_at)
     }
 
     /// Returns the write before in the session, if it is kept.

@@ -14,6 +14,7 @@ use crate::namespace::disk_reserve::DiskReserve;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
 use crate::queue::dispatch::Queue;
+use crate::service::intake::Intake;
 use crate::service::media::Media;
 use crate::service::namespaces::NamespaceDirectory;
 use crate::service::reads::Reads;
@@ -49,6 +50,8 @@ pub struct JobComponents {
 pub struct JobParts {
     /// Finds the memories that a chat model sees next to a conversation.
     pub reads: Arc<Reads>,
+    /// Queues conversations to be extracted again.
+    pub intake: Arc<Intake>,
     /// Removes files without a record.
     pub media: Arc<Media>,
     /// Removes the remains of deleted namespaces.

@@ -13,6 +13,7 @@ use super::attempt::{Attempt, cue_texts};
 use super::erasure::{erase, finish_erasure};
 use super::ingestion_shared::Ingestion;
 use super::job::{Job, JobName, Retry};
+use super::late::extract_again_if_changed;
 use super::outage;
 use super::reextraction::reextract;
 use super::stop::{StopSignal, Wake};
@@ -304,8 +305,10 @@ impl Attempt<'_> {
     fn ingest_conversation(&self, conversation: &Conversation) -> Result<()> {
         let Self { namespace, entry, now, .. } = *self;
         let origin = Origin { write: entry.id, conversation, before: &[], follows: None };
-        let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
-        let tail = self.session_tail(entry.id, conversation)?;
+        let accepted_at = self.accepted_at()?;
+        let session = self.session(entry.id, conversation, accepted_at)?;
+        let later = session.read_with_this();
+        let tail = session.tail();
         let asked = AskedToForget { wishes: wishes_of(&tail, conversation, accepted_at), tail: &tail };
         let readable = readable(conversation, &asked.wishes);
         // A conversation whose commit is in git needs only its index entry, so the model is not called again.
@@ -323,6 +326,9 @@ impl Attempt<'_> {
         let previous = self.previous_write(&tail)?;
         let extracted = self.extract(&tail, &readable, accepted_at)?;
         self.embed(&cue_texts(extracted.drafts.iter()));
+        for write in later {
+            extract_again_if_changed(self, write, tail.write_of(extracted.answered))?;
+        }
         self.check_deadline()?;
         namespace.ingest(entry, now, |context| {
             remember::remember(context, origin, previous.as_ref(), &extracted, &asked, now)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuebase_storage::Store;
 
-use super::components::{JobComponents, JobSettings};
+use super::components::{JobComponents, JobParts, JobSettings};
 use super::model_answers::ModelAnswers;
 use crate::clock::Clock;
 use crate::config::IngestionSettings;
@@ -13,6 +13,7 @@ use crate::model::Models;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
 use crate::queue::dispatch::Queue;
+use crate::service::intake::Intake;
 use crate::service::reads::Reads;
 use crate::service::running_time::RunningTime;
 
@@ -27,6 +28,8 @@ pub(super) struct Ingestion {
     pub(super) answers: Arc<ModelAnswers>,
     /// Finds the memories that a chat model sees next to a conversation.
     pub(super) reads: Arc<Reads>,
+    /// Queues conversations to be extracted again.
+    pub(super) intake: Arc<Intake>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) running: Arc<RunningTime>,
     pub(super) clock: Clock,
@@ -38,7 +41,7 @@ pub(super) struct Ingestion {
 impl Ingestion {
     pub(super) fn new(
         components: &JobComponents,
-        reads: &Arc<Reads>,
+        parts: &JobParts,
         settings: &JobSettings,
         answers: &Arc<ModelAnswers>,
     ) -> Self {
@@ -49,7 +52,8 @@ impl Ingestion {
             pending: Arc::clone(&components.pending),
             models: Arc::clone(&components.models),
             answers: Arc::clone(answers),
-            reads: Arc::clone(reads),
+            reads: Arc::clone(&parts.reads),
+            intake: Arc::clone(&parts.intake),
             metrics: Arc::clone(&components.metrics),
             running: Arc::clone(&components.running),
             clock: components.clock.clone(),

@@ -20,6 +20,7 @@ mod index_snapshots;
 mod ingestion;
 mod ingestion_shared;
 mod job;
+mod late;
 mod model_answers;
 mod outage;
 mod reembedding;
@@ -102,7 +103,7 @@ impl Jobs {
 
     fn all_jobs(&self) -> Vec<Box<dyn Job>> {
         let Self { components, parts, settings, answers, .. } = self;
-        let ingestion = Arc::new(Ingestion::new(components, &parts.reads, settings, answers));
+        let ingestion = Arc::new(Ingestion::new(components, parts, settings, answers));
         let mut jobs: Vec<Box<dyn Job>> = Vec::new();
         for _ in 0..settings.ingestion.workers.get() {
             jobs.push(Box::new(IngestionWorker::new(&ingestion)));

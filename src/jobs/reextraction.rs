@@ -7,10 +7,9 @@
 
 use cuebase_language::extract::draft::Draft;
 use cuebase_storage::MessageId;
-use jiff::Timestamp;
 
 use super::attempt::{Attempt, cue_texts};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ingest::forgetting::{readable, wishes_of};
 use crate::ingest::model_extract::Operation;
 use crate::ingest::reextract::Replacement;
@@ -22,6 +21,8 @@ use crate::service::sources::KeptSource;
 /// The memories extracted from a conversation.
 struct Extracted {
     drafts: Vec<Draft>,
+    /// The message before the conversation that needs no memory of its own any more.
+    answered: Option<usize>,
     /// The model and the version of the prompt, for the commit; none for the built-in extractor.
     by: Option<String>,
 }
@@ -39,7 +40,8 @@ pub(super) fn reextract(attempt: &Attempt<'_>, source: MessageId) -> Result<()> 
         return acknowledge(attempt);
     }
     let kept = KeptSource::of(&kept)?;
-    let tail = attempt.session_tail(source, &kept.conversation)?;
+    let accepted_at = kept.accepted_at()?;
+    let tail = attempt.session(source, &kept.conversation, accepted_at)?.tail();
     let previous = attempt.previous_write(&tail)?;
     let extracted = extract_drafts(attempt, &tail, &kept)?;
     attempt.embed(&cue_texts(extracted.drafts.iter()));
@@ -48,6 +50,8 @@ pub(super) fn reextract(attempt: &Attempt<'_>, source: MessageId) -> Result<()> 
         origin: Origin { write: source, conversation: &kept.conversation, before: &tail.sources(), follows: None },
         previous: previous.as_ref(),
         drafts: &extracted.drafts,
+        answered: extracted.answered,
+        tail: &tail,
         paths: &paths,
         extractor: extracted.by.as_deref(),
         now,
@@ -61,13 +65,13 @@ fn acknowledge(attempt: &Attempt<'_>) -> Result<()> {
 }
 
 fn extract_drafts(attempt: &Attempt<'_>, tail: &SessionTail, kept: &KeptSource) -> Result<Extracted> {
-    let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Error::internal)?;
+    let accepted_at = kept.accepted_at()?;
     // What the conversation asks to forget was forgotten when it was ingested.
     let wishes = wishes_of(tail, &kept.conversation, accepted_at);
     let readable = readable(&kept.conversation, &wishes);
     let Some(chat) = attempt.ingestion.models.chat() else {
         let extracted = attempt.extract(tail, &readable, accepted_at)?;
-        return Ok(Extracted { drafts: extracted.drafts, by: None });
+        return Ok(Extracted { drafts: extracted.drafts, answered: extracted.answered, by: None });
     };
     let extraction = attempt.extract_with_model(chat, &readable, accepted_at, &|_| Vec::new())?;
     let mut drafts = Vec::new();
@@ -77,5 +81,5 @@ fn extract_drafts(attempt: &Attempt<'_>, tail: &SessionTail, kept: &KeptSource) 
             drafts.push(draft);
         }
     }
-    Ok(Extracted { drafts, by: Some(extraction.by) })
+    Ok(Extracted { drafts, answered: None, by: Some(extraction.by) })
 }

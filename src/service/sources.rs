@@ -7,6 +7,7 @@
 use cuebase_storage::memory_file::{MemoryFile, markdown};
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
 use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -68,6 +69,15 @@ impl KeptSource {
             }
             _ => Err(unreadable_source()),
         }
+    }
+
+    /// Returns the time of acceptance.
+    ///
+    /// # Errors
+    ///
+    /// An internal error if the time is outside the calendar.
+    pub fn accepted_at(&self) -> Result<Timestamp> {
+        Timestamp::from_millisecond(self.accepted_at_ms).map_err(Error::internal)
     }
 
     /// Returns the fields that `POST /v1/memories` accepts, and `accepted_at`.

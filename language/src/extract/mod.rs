@@ -62,9 +62,9 @@ pub struct ExtractedDrafts {
     pub too_long: Vec<usize>,
     /// Indexes of the messages of an assistant that add nothing to what was said before.
     pub adds_nothing: Vec<usize>,
-    /// Indexes of the messages before the conversation that need no memory of their own any more: questions that the
+    /// Index of the message before the conversation that needs no memory of its own any more: a question that the
     /// conversation answers.
-    pub answered: Vec<usize>,
+    pub answered: Option<usize>,
 }
 
 /// Extracts the memories of messages. `before` are the last messages of the same session, which make no memories: the new
@@ -120,7 +120,7 @@ impl Reading<'_, '_> {
         let message = &self.messages[index];
         let start = self.starts[index];
         self.steps.take(STEPS_PER_MESSAGE + message.speaker().len() + MESSAGE_PASSES * message.text.len())?;
-        if message.role == Role::System {
+        if message.role == Role::System || message.text.trim().is_empty() {
             return Ok(());
         }
         let mut turn = self.turn(index)?;
@@ -224,7 +224,7 @@ impl Reading<'_, '_> {
     /// decided it.
     fn note_answered(&mut self, asking: &Turn, end: usize) {
         if asking.message < self.first && end > self.first {
-            self.extracted.answered.push(asking.message);
+            self.extracted.answered = Some(asking.message);
         }
     }
 
