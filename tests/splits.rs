@@ -17,7 +17,7 @@ const DIALOGUES: [&str; 4] = [
     include_str!("data/dialogues/es.txt"),
 ];
 /// Random divisions of each dialogue.
-const DIVISIONS: u64 = 14;
+const DIVISIONS: u64 = 3;
 /// Writes by which a write is late at most.
 const LATE_MAX: f64 = 4.0;
 /// Speakers of the dialogues who have no name.

@@ -1,13 +1,12 @@
 //! Questions that were memories of their own until a later write answered them: its memories quote them.
 
-use cuebase_storage::MessageId;
 use cuebase_storage::git::CommitInfo;
-use cuebase_storage::memory_file::MemoryFile;
 
 use super::reextract::is_commit_of;
 use super::session::SessionTail;
 use crate::error::Result;
 use crate::namespace::plan::{Plan, PlanContext};
+use crate::namespace::sync::MESSAGE_TRAILER;
 
 /// Commit trailer with the write of a question whose memory the commit removes.
 const ANSWERED_TRAILER: &str = "Cuebase-Answered";
@@ -47,23 +46,12 @@ impl Answered {
     }
 }
 
-/// Whether a commit removed the memory of a question because its write answers it, and no memory of that write quotes the
-/// question any more: a message in between was late.
-pub(super) fn is_unanswered_again(context: &mut PlanContext<'_>, commit: &CommitInfo, question: &str) -> Result<bool> {
-    if commit.trailer(ANSWERED_TRAILER) != Some(question) {
-        return Ok(false);
-    }
-    let Some(answer) = super::reextract::write_of(commit).and_then(|write| write.parse::<MessageId>().ok()) else {
-        return Ok(false);
-    };
-    for path in context.paths_of_source(answer)? {
-        if context.memory(&path)?.is_some_and(|file| is_made_from(&file, question)) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+/// Whether a commit removed the memory of a question of a write because another write answers it.
+pub(super) fn is_removal_of(commit: &CommitInfo, question: &str) -> bool {
+    commit.trailer(MESSAGE_TRAILER).is_some() && commit.trailer(ANSWERED_TRAILER) == Some(question)
 }
 
-fn is_made_from(file: &MemoryFile, write: &str) -> bool {
-    file.front.sources.iter().any(|source| source.write.as_deref() == Some(write))
+/// Whether a commit removed the memory of a question because its write answers it.
+pub(super) fn is_answer(commit: &CommitInfo) -> bool {
+    commit.trailer(MESSAGE_TRAILER).is_some() && commit.trailer(ANSWERED_TRAILER).is_some()
 }

@@ -21,7 +21,7 @@ pub fn extract(
     extract_after(&SessionTail::default(), conversation, accepted_at, steps)
 }
 
-/// Extracts the memories of a conversation without a model. `tail` has the messages of its session before it.
+/// Extracts the memories of a conversation without a model. `tail` has the messages of its session around it.
 ///
 /// # Errors
 ///
@@ -33,5 +33,5 @@ pub fn extract_after(
     steps: &Steps<'_>,
 ) -> Result<ExtractedDrafts, Interrupted> {
     let messages = messages_of(conversation, accepted_at);
-    extract::extract(&tail.messages(), &messages, steps)
+    extract::extract(&tail.surroundings(), &messages, steps)
 }

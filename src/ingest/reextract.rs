@@ -12,7 +12,7 @@ use cuebase_storage::git::CommitInfo;
 use cuebase_storage::memory_file::{MemoryFile, SourceMessage};
 use jiff::Timestamp;
 
-use super::answered::{Answered, is_unanswered_again};
+use super::answered::{Answered, is_answer, is_removal_of};
 use super::session::{PreviousWrite, SessionTail, link_to_previous};
 use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
@@ -49,7 +49,7 @@ pub struct Replacement<'a> {
 enum PathState {
     /// The memory is unchanged since the write.
     Unchanged(Box<MemoryFile>),
-    /// A re-extraction removed the memory.
+    /// A re-extraction removed the memory, or a later write that answers its question.
     Removed,
     /// The memory was changed or forgotten later. These messages of the write are its sources.
     Settled(BTreeSet<u64>),
@@ -115,12 +115,20 @@ impl Replacement<'_> {
         first.write.as_deref() == Some(write) && file.front.sources.iter().all(is_its)
     }
 
+    /// Whether all that the write did to a path was to remove the memory of a question that it answers.
+    fn only_answered(&self, context: &PlanContext<'_>, path: &str, write: &str) -> Result<bool> {
+        let changes = context.changes(path, VERSIONS_MAX)?;
+        let mut own = changes.iter().filter(|commit| is_commit_of(commit, write)).peekable();
+        Ok(own.peek().is_some() && own.all(|commit| is_answer(commit)))
+    }
+
     fn path_state(&self, context: &mut PlanContext<'_>, path: &str) -> Result<PathState> {
         let write = self.origin.write.to_string();
         let last_change = context.last_change(path)?;
+        let is_answered = last_change.as_ref().is_some_and(|commit| is_removal_of(commit, &write));
         let is_last_change = last_change.as_ref().is_some_and(|commit| is_commit_of(commit, &write));
         let present = context.memory(path)?;
-        if is_last_change {
+        if is_last_change || is_answered {
             match present {
                 Some(file) if self.has_only_its_sources(&file, &write) => {
                     return Ok(PathState::Unchanged(Box::new(file)));
@@ -129,14 +137,12 @@ impl Replacement<'_> {
                 _ => {}
             }
         }
-        if let Some(commit) = &last_change
-            && is_unanswered_again(context, commit, &write)?
-        {
-            return Ok(PathState::Removed);
-        }
         let mut messages = BTreeSet::new();
         for version in context.versions(path, VERSIONS_MAX)? {
             messages.extend(messages_of(&version, &write));
+        }
+        if messages.is_empty() && self.only_answered(context, path, &write)? {
+            return Ok(PathState::Removed);
         }
         Ok(PathState::Settled(messages))
     }
@@ -149,12 +155,6 @@ pub(super) fn is_commit_of(commit: &CommitInfo, write: &str) -> bool {
         Some(message) => message == write || commit.trailer(SOURCE_TRAILER) == Some(write),
         None => false,
     }
-}
-
-/// Returns the write that a commit belongs to, also if the commit extracted it again.
-pub(super) fn write_of(commit: &CommitInfo) -> Option<&str> {
-    let message = commit.trailer(MESSAGE_TRAILER)?;
-    Some(commit.trailer(SOURCE_TRAILER).unwrap_or(message))
 }
 
 /// Returns the messages of a write that are sources of a memory.

@@ -4,6 +4,7 @@
 //! answers, is read from here. Where conversations are not kept, a write stands for itself.
 
 use cuebase_language::conversation::{self, SaidAt};
+use cuebase_language::extract::Surroundings;
 use cuebase_language::extract::drafts::first_words;
 use cuebase_language::extract::window::{BYTES_MAX, MESSAGES_MAX};
 use cuebase_language::memory::{Moment, OccurredPrecision, OccurredSource};
@@ -42,6 +43,8 @@ pub struct SessionTail {
     messages: Vec<EarlierMessage>,
     /// The write of the last message before.
     last_write: Option<MessageId>,
+    /// The first message after the write, if a later one is kept already.
+    next: Option<EarlierMessage>,
 }
 
 /// A message of an earlier write.
@@ -52,6 +55,20 @@ struct EarlierMessage {
     write: MessageId,
     /// The message as the source of a memory.
     source: SourceMessage,
+}
+
+impl EarlierMessage {
+    /// Returns the message as extraction reads it.
+    fn read(&self) -> conversation::Message<'_> {
+        let Self { message, said, .. } = self;
+        conversation::Message {
+            role: message.role,
+            name: message.name.as_deref(),
+            text: &message.text,
+            said: *said,
+            is_stored: message.store,
+        }
+    }
 }
 
 /// What is kept of a session around a write.
@@ -65,16 +82,23 @@ pub struct Session {
     before: Vec<EarlierMessage>,
     /// Bytes of their texts.
     bytes: usize,
-    /// The writes that were accepted before and begin later: for them, the write is late.
+    /// The writes that begin later, in any order.
     later: Vec<LaterWrite>,
 }
 
-/// A write of a session that begins later than one accepted after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A write of a session that begins later than another one.
+#[derive(Clone, Debug)]
 struct LaterWrite {
-    begins: Timestamp,
-    write: MessageId,
+    /// Its first message.
+    first: EarlierMessage,
     messages: usize,
+}
+
+impl LaterWrite {
+    /// Returns its place in the order of the session.
+    fn place(&self) -> (Timestamp, MessageId) {
+        (self.first.said.moment.at, self.first.write)
+    }
 }
 
 impl Session {
@@ -115,7 +139,7 @@ impl Session {
                 }
             }
         }
-        session.later.sort();
+        session.later.sort_by_key(LaterWrite::place);
         Ok(session)
     }
 
@@ -125,31 +149,35 @@ impl Session {
 
     /// Adds another write of the session: its messages before this one, or that it begins later.
     pub fn add(&mut self, write: MessageId, conversation: &Conversation, accepted_at: Timestamp) {
-        let begins = begin_of(conversation, accepted_at);
-        if begins > self.begins {
-            if write < self.write {
-                self.later.push(LaterWrite { begins, write, messages: conversation.messages.len() });
-            }
-            return;
-        }
         let zone = conversation.zone();
-        for (index, message) in conversation.messages.iter().enumerate().rev() {
-            let said = said_at(message, conversation, accepted_at, &zone);
-            if (said.moment.at, write) > (self.begins, self.write) || !self.has_room() {
-                continue;
-            }
-            let source = SourceMessage {
+        let earlier = |index: usize, message: &Message| EarlierMessage {
+            message: message.clone(),
+            said: said_at(message, conversation, accepted_at, &zone),
+            write,
+            source: SourceMessage {
                 session_id: conversation.session_id.clone(),
                 message: index as u64,
                 write: Some(write.to_string()),
                 said_at: None,
-            };
-            self.bytes += message.text.len();
-            self.before.push(EarlierMessage { message: message.clone(), said, write, source });
+            },
+        };
+        if (begin_of(conversation, accepted_at), write) > (self.begins, self.write) {
+            if let Some(first) = conversation.messages.first() {
+                let messages = conversation.messages.len();
+                self.later.push(LaterWrite { first: earlier(0, first), messages });
+            }
+            return;
+        }
+        for (index, message) in conversation.messages.iter().enumerate().rev() {
+            let at = said_at(message, conversation, accepted_at, &zone).moment.at;
+            if (at, write) <= (self.begins, self.write) && self.has_room() {
+                self.bytes += message.text.len();
+                self.before.push(earlier(index, message));
+            }
         }
     }
 
-    /// Returns the last messages before the write.
+    /// Returns the last messages before the write, and the first one after it.
     pub fn tail(mut self) -> SessionTail {
         self.before.sort_by_key(|earlier| (earlier.said.moment.at, earlier.write, earlier.source.message));
         let last_write = self.before.last().map(|earlier| earlier.write);
@@ -161,12 +189,14 @@ impl Session {
             }
             start -= 1;
         }
-        let mut tail = SessionTail { messages: self.before.split_off(start), last_write };
+        let next = self.later.into_iter().min_by_key(LaterWrite::place).map(|later| later.first);
+        let mut tail = SessionTail { messages: self.before.split_off(start), last_write, next };
         tail.leave_out_unwanted();
         tail
     }
 
-    /// Returns the writes that begin later than this one and are read with its messages, the earliest first.
+    /// Returns the writes that begin later than this one and are read with its messages, the earliest first. Of a write that
+    /// was accepted last, these were extracted without it.
     pub fn read_with_this(&self) -> Vec<MessageId> {
         let mut found = Vec::new();
         let mut between = 0;
@@ -174,7 +204,7 @@ impl Session {
             if between >= MESSAGES_MAX {
                 break;
             }
-            found.push(later.write);
+            found.push(later.first.write);
             between += later.messages;
         }
         found
@@ -210,19 +240,14 @@ impl SessionTail {
         self.messages.retain(|earlier| !earlier.message.text.is_empty());
     }
 
-    /// Returns the messages as extraction reads them.
+    /// Returns the messages before the write, as extraction reads them.
     pub(super) fn messages(&self) -> Vec<conversation::Message<'_>> {
-        let mut messages = Vec::with_capacity(self.messages.len());
-        for EarlierMessage { message, said, .. } in &self.messages {
-            messages.push(conversation::Message {
-                role: message.role,
-                name: message.name.as_deref(),
-                text: &message.text,
-                said: *said,
-                is_stored: message.store,
-            });
-        }
-        messages
+        self.messages.iter().map(EarlierMessage::read).collect()
+    }
+
+    /// Returns the messages around the write, as extraction reads them.
+    pub(super) fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings { before: self.messages(), after: self.next.as_ref().map(EarlierMessage::read) }
     }
 
     /// Returns a message as the source of memories, by its index.
@@ -369,7 +394,7 @@ mod tests {
             let write = MessageId::from(ulid::Ulid::from(number));
             session.add(write, &conversation(&[format!("At {second}.")]), at(second));
         }
-        assert_eq!(session.later.iter().map(|later| later.begins).collect::<Vec<_>>(), [at(50)]);
+        assert_eq!(session.read_with_this(), [MessageId::from(ulid::Ulid::from(3_u128))]);
         let tail = session.tail();
         let texts: Vec<&str> = tail.messages().iter().map(|message| message.text).collect();
         assert_eq!(texts, ["At 10.", "At 20.", "At 30."]);

@@ -327,7 +327,7 @@ impl Attempt<'_> {
         let extracted = self.extract(&tail, &readable, accepted_at)?;
         self.embed(&cue_texts(extracted.drafts.iter()));
         for write in later {
-            extract_again_if_changed(self, write, tail.write_of(extracted.answered))?;
+            extract_again_if_changed(self, write)?;
         }
         self.check_deadline()?;
         namespace.ingest(entry, now, |context| {

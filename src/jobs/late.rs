@@ -13,14 +13,9 @@ use crate::ingest::forgetting::{readable, wishes_of};
 use crate::ingest::session::SessionTail;
 use crate::service::sources::KeptSource;
 
-/// Queues a kept conversation to be extracted again if the conversation of the attempt changes what it says. A question that
-/// neither answers then becomes a memory again. `own_answered` is the write of the question that the attempt's conversation
-/// answers.
-pub(super) fn extract_again_if_changed(
-    attempt: &Attempt<'_>,
-    source: MessageId,
-    own_answered: Option<MessageId>,
-) -> Result<()> {
+/// Queues a kept conversation to be extracted again if the conversation of the attempt changes what it says, and the write of
+/// a question that it then answers no longer.
+pub(super) fn extract_again_if_changed(attempt: &Attempt<'_>, source: MessageId) -> Result<()> {
     let Attempt { ingestion, entry, .. } = *attempt;
     let QueuedWork::Conversation { request: late } = &entry.work else { return Ok(()) };
     let Some(kept) = ingestion.store.source(entry.namespace_id, source)? else { return Ok(()) };
@@ -37,7 +32,7 @@ pub(super) fn extract_again_if_changed(
     }
     let Some(namespace) = ingestion.store.namespace(&entry.account, &entry.namespace)? else { return Ok(()) };
     ingestion.intake.accept_reextraction(&namespace, source)?;
-    if let Some(question) = answered.filter(|_| answered != answers && answered != own_answered) {
+    if let Some(question) = answered.filter(|_| answered != answers) {
         ingestion.intake.accept_reextraction(&namespace, question)?;
     }
     Ok(())

@@ -152,6 +152,15 @@ impl PlanContext<'_> {
         Ok(self.repository.commit_info(newest.id)?)
     }
 
+    /// Returns the last `limit` recorded commits that changed a path, newest first.
+    pub fn changes(&self, path: &str, limit: usize) -> Result<Vec<CommitInfo>> {
+        let mut changes = Vec::new();
+        for revision in self.store.revisions(self.namespace, path, limit)? {
+            changes.extend(self.repository.commit_info(revision.id)?);
+        }
+        Ok(changes)
+    }
+
     /// Returns the versions of a memory after its last `limit` recorded changes, newest first. Versions that cannot be
     /// parsed are left out.
     pub fn versions(&self, path: &str, limit: usize) -> Result<Vec<MemoryFile>> {

@@ -22,6 +22,8 @@ pub mod tiers;
 mod turns;
 pub mod window;
 
+use std::ops::Range;
+
 use self::assistant::Asked;
 use self::draft::Draft;
 use self::drafts::Drafts;
@@ -67,22 +69,32 @@ pub struct ExtractedDrafts {
     pub answered: Option<usize>,
 }
 
-/// Extracts the memories of messages. `before` are the last messages of the same session, which make no memories: the new
-/// ones may answer and correct them.
+/// The messages of the same session around a conversation. They make no memories.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings<'a> {
+    /// The last messages before it, which it may answer and correct.
+    pub before: Vec<Message<'a>>,
+    /// The message after it, if it is known, which may answer its last question.
+    pub after: Option<Message<'a>>,
+}
+
+/// Extracts the memories of messages.
 ///
 /// # Errors
 ///
 /// [`Interrupted`] if the steps are interrupted.
 pub fn extract(
-    before: &[Message<'_>],
+    around: &Surroundings<'_>,
     messages: &[Message<'_>],
     steps: &Steps<'_>,
 ) -> Result<ExtractedDrafts, Interrupted> {
-    let messages = [before, messages].concat();
+    let first = around.before.len();
+    let end = first + messages.len();
+    let messages = [around.before.as_slice(), messages, around.after.as_slice()].concat();
     let mut reading = Reading {
         messages: &messages,
         starts: window::starts(&messages),
-        first: before.len(),
+        made: first..end,
         steps,
         drafts: Drafts::default(),
         claims: ClaimReader::default(),
@@ -101,8 +113,8 @@ struct Reading<'a, 'm> {
     messages: &'a [Message<'m>],
     /// The index of the first message that is read with each message.
     starts: Vec<usize>,
-    /// The index of the first message that makes memories.
-    first: usize,
+    /// The indexes of the messages that make memories.
+    made: Range<usize>,
     steps: &'a Steps<'a>,
     drafts: Drafts,
     claims: ClaimReader,
@@ -130,7 +142,7 @@ impl Reading<'_, '_> {
             let asked = if is_asked { Asked::Yes } else { Asked::No };
             if !assistant::is_worth_keeping(message.text, &self.messages[start..index], asked, self.steps)? {
                 turn.statements.clear();
-                if index >= self.first {
+                if self.made.contains(&index) {
                     self.extracted.adds_nothing.push(index);
                 }
             }
@@ -191,7 +203,7 @@ impl Reading<'_, '_> {
                 continue;
             }
             if statements.len() == MESSAGE_MEMORIES_MAX {
-                if index >= self.first {
+                if self.made.contains(&index) {
                     self.extracted.too_long.push(index);
                 }
                 break;
@@ -223,7 +235,7 @@ impl Reading<'_, '_> {
     /// Notes that a question before the conversation needs no memory of its own. `end` is the index after the message that
     /// decided it.
     fn note_answered(&mut self, asking: &Turn, end: usize) {
-        if asking.message < self.first && end > self.first {
+        if asking.message < self.made.start && end > self.made.start {
             self.extracted.answered = Some(asking.message);
         }
     }
@@ -233,11 +245,11 @@ impl Reading<'_, '_> {
         self.messages[self.starts[asking.message]..end].iter().any(is_assistant)
     }
 
-    /// Adds the drafts of a turn. Of a turn before the conversation, only the claims are read, so that the conversation can
+    /// Adds the drafts of a turn. Of a turn around the conversation, only the claims are read, so that the conversation can
     /// correct them.
     fn add(&mut self, turn: Turn) -> Result<(), Interrupted> {
         self.claims.begin_message(turn.message, self.starts[turn.message]);
-        if turn.message >= self.first {
+        if self.made.contains(&turn.message) {
             return turn.add_drafts(&mut self.drafts, &mut self.claims, self.steps);
         }
         if let Some(asking) = &turn.quoted {
@@ -250,7 +262,7 @@ impl Reading<'_, '_> {
     /// Returns what was read, with the indexes of messages in the conversation.
     fn finish(mut self) -> Result<ExtractedDrafts, Interrupted> {
         if let Some(asking) = self.unanswered.take()
-            && asking.message >= self.first
+            && self.made.contains(&asking.message)
         {
             self.settle(asking, self.messages.len())?;
         }
@@ -258,14 +270,14 @@ impl Reading<'_, '_> {
         extracted.drafts = self.drafts.into_list();
         for draft in &mut extracted.drafts {
             for message in std::mem::take(&mut draft.messages) {
-                match message.checked_sub(self.first) {
+                match message.checked_sub(self.made.start) {
                     Some(message) => draft.messages.push(message),
                     None => draft.before.push(message),
                 }
             }
         }
         for message in extracted.too_long.iter_mut().chain(&mut extracted.adds_nothing) {
-            *message -= self.first;
+            *message -= self.made.start;
         }
         Ok(extracted)
     }
@@ -312,7 +324,7 @@ mod tests {
 
     fn bodies(turns: &[(&str, &str)]) -> Vec<String> {
         let messages: Vec<Message> = turns.iter().map(|(name, text)| message(Some(name), text)).collect();
-        let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+        let extracted = extract(&Surroundings::default(), &messages, &Steps::unlimited()).expect("not interrupted");
         extracted.drafts.into_iter().map(|draft| draft.body).collect()
     }
 
@@ -341,7 +353,7 @@ mod tests {
     fn memories_of_chat(turns: &[(Role, &str)]) -> usize {
         let messages: Vec<Message> =
             turns.iter().map(|(role, text)| Message { role: *role, ..message(None, text) }).collect();
-        extract(&[], &messages, &Steps::unlimited()).expect("not interrupted").drafts.len()
+        extract(&Surroundings::default(), &messages, &Steps::unlimited()).expect("not interrupted").drafts.len()
     }
 
     #[test]
@@ -359,12 +371,23 @@ mod tests {
 
     #[test]
     fn earlier_messages_of_a_session_are_answered_and_make_no_memories() {
-        let asked = [message(Some("Ann"), "I sold my old boat to Tom. Where did you buy yours?")];
+        let before = vec![message(Some("Ann"), "I sold my old boat to Tom. Where did you buy yours?")];
+        let around = Surroundings { before, after: None };
         let extracted =
-            extract(&asked, &[message(Some("Bo"), "In Porto.")], &Steps::unlimited()).expect("not interrupted");
+            extract(&around, &[message(Some("Bo"), "In Porto.")], &Steps::unlimited()).expect("not interrupted");
         let [draft] = extracted.drafts.as_slice() else { panic!("one memory: {extracted:?}") };
         assert_eq!(draft.body, "# Bo: In Porto.\n\n> Ann: Where did you buy yours?\n");
         assert_eq!((draft.messages.as_slice(), draft.before.as_slice()), (&[0][..], &[0][..]));
+    }
+
+    #[test]
+    fn a_question_that_the_message_after_answers_is_no_memory() {
+        let asked = [message(Some("Ann"), "Where did you buy the green kayak?")];
+        for (after, expected) in [("In Porto.", 0), ("Thanks!", 1)] {
+            let around = Surroundings { before: Vec::new(), after: Some(message(Some("Bo"), after)) };
+            let extracted = extract(&around, &asked, &Steps::unlimited()).expect("not interrupted");
+            assert_eq!(extracted.drafts.len(), expected, "{after}: {extracted:?}");
+        }
     }
 
     #[test]
@@ -372,7 +395,7 @@ mod tests {
         let asked = Message { is_stored: false, ..message(Some("Ann"), "Where did you buy your boat?") };
         let told = Message { is_stored: false, ..message(Some("Bo"), "My PIN is 4711.") };
         let messages = [asked, message(Some("Bo"), "In Porto."), told, message(Some("Bo"), "No wait, in Faro.")];
-        let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+        let extracted = extract(&Surroundings::default(), &messages, &Steps::unlimited()).expect("not interrupted");
         let text: Vec<String> =
             extracted.drafts.iter().map(|draft| format!("{}{:?}", draft.body, draft.cues)).collect();
         assert_eq!(extracted.drafts.len(), 2, "{text:?}");
@@ -384,7 +407,7 @@ mod tests {
         let asked = |is_stored| Message { is_stored, ..message(Some("Ann"), "My gym is Flex, do you know it?") };
         for (is_stored, expected) in [(true, 1), (false, 0)] {
             let messages = [asked(is_stored), message(Some("Bo"), "The one at the harbour.")];
-            let extracted = extract(&[], &messages, &Steps::unlimited()).expect("not interrupted");
+            let extracted = extract(&Surroundings::default(), &messages, &Steps::unlimited()).expect("not interrupted");
             let claims: usize = extracted.drafts.iter().map(|draft| draft.inferred.claims.len()).sum();
             assert_eq!(claims, expected, "stored: {is_stored}");
         }
@@ -401,7 +424,7 @@ mod tests {
     fn a_deadline_in_the_past_interrupts_a_long_text() {
         let text = "Mr. ".repeat(1 << 18);
         let steps = Steps::until(std::time::Instant::now());
-        assert_eq!(extract(&[], &[message(None, &text)], &steps), Err(Interrupted::TimedOut));
+        assert_eq!(extract(&Surroundings::default(), &[message(None, &text)], &steps), Err(Interrupted::TimedOut));
         assert!(steps.taken() < 1 << 24, "{}", steps.taken());
     }
 }
