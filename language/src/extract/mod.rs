@@ -169,7 +169,10 @@ impl Reading<'_, '_> {
         let speaker = message.speaker().trim().to_owned();
         let role = if message.name.is_some() { Role::User } else { message.role };
         let question = self.asked.take().filter(|question| question.message >= start && question.asker != speaker);
-        let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
+        let position = match &question {
+            Some(question) if !question.is_offer() => Position::AfterQuestion,
+            _ => Position::Elsewhere,
+        };
         let statements = self.statements(index, position)?;
         if let Some(text) = last_question(message.text, self.steps)? {
             self.asked = Some(Question {
@@ -367,6 +370,17 @@ mod tests {
             memories_of_chat(&[(Role::User, "My gym is Flex, do you know it?"), (Role::Assistant, "Thanks!")]),
             1
         );
+    }
+
+    #[test]
+    fn a_bare_yes_to_an_offer_of_an_assistant_is_no_memory() {
+        let offered = (Role::Assistant, "The mill in Porto delivers for 9 euros a kilo. Shall I draft a mail?");
+        assert_eq!(memories_of_chat(&[offered, (Role::User, "yes please")]), 1);
+        assert_eq!(memories_of_chat(&[offered, (Role::User, "yes, to Jonas in Faro")]), 2);
+        for question in ["Do you eat gluten?", "Shall I order 20 kilos?", "Shall I write to Jonas?"] {
+            let asked = format!("The mill in Porto delivers for 9 euros a kilo. {question}");
+            assert_eq!(memories_of_chat(&[(Role::Assistant, &asked), (Role::User, "no")]), 2, "{question}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::standing::STANDING_TAG;
 use crate::standing::statement::is_standing;
 use crate::text::filler::is_filler;
 use crate::text::questions::only_asks;
+use crate::text::small_talk::folded_words;
 use crate::text::steps::{Interrupted, Steps};
 use crate::text::words::{flat, words};
 
@@ -54,7 +55,55 @@ pub(super) struct Question {
     pub(super) is_stored: bool,
 }
 
+/// How an assistant offers to do something, in English, German, French, Spanish, Portuguese, Italian and Dutch, folded.
+const OFFERS: [&str; 30] = [
+    "shall i",
+    "should i",
+    "want me to",
+    "do you want me to",
+    "would you like me to",
+    "can i",
+    "may i",
+    "soll ich",
+    "sollen wir",
+    "mochtest du dass ich",
+    "mochten sie dass ich",
+    "darf ich",
+    "dois je",
+    "puis je",
+    "veux tu que je",
+    "voulez vous que je",
+    "souhaitez vous que je",
+    "quieres que",
+    "quiere que",
+    "te gustaria que",
+    "quer que",
+    "queres que",
+    "posso",
+    "devo",
+    "vuoi che",
+    "vuole che",
+    "zal ik",
+    "moet ik",
+    "mag ik",
+    "wil je dat ik",
+];
+
 impl Question {
+    /// Whether an assistant offers to do something, without a number or a name. "Yes, please" is then no statement of its
+    /// own. "Shall I book Thursday at nine?" asks for a decision.
+    pub(super) fn is_offer(&self) -> bool {
+        let names =
+            self.text.split_whitespace().skip(1).any(|word| word != "I" && word.starts_with(char::is_uppercase));
+        if self.role != Role::Assistant || names || self.text.contains(char::is_numeric) {
+            return false;
+        }
+        let words = folded_words(&self.text).join(" ");
+        OFFERS
+            .iter()
+            .any(|offer| words.strip_prefix(offer).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+    }
+
     /// Returns the claims of a question that also states something: "My gym is Flex, do you know it?"
     fn claims(&self, steps: &Steps<'_>) -> Result<Vec<Claim>, Interrupted> {
         if self.role == Role::Assistant {

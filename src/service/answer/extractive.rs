@@ -13,6 +13,7 @@ use super::blocks::{Block, BlockKind, blocks};
 use super::citation::{Citation, section_at};
 use super::passage::{self, QuotedPassage};
 use super::question::{MatchedTerms, QuestionTerms};
+use super::spoken::{self, SpokenPassage};
 use super::table::{self, MarkdownTable};
 use crate::service::retrieval::FoundMemory;
 use crate::service::search_threads::{ClientLeft, pause};
@@ -45,15 +46,17 @@ pub(super) struct ExtractiveAnswer {
 }
 
 /// A passage that may be quoted.
-struct PassageCandidate<'a> {
+struct PassageCandidate<'a, 'q> {
     hit: &'a FoundMemory,
     value: f32,
-    content: CandidateContent,
+    content: CandidateContent<'q>,
 }
 
-enum CandidateContent {
+enum CandidateContent<'q> {
     /// The bytes of a sentence.
     Sentence(Range<usize>),
+    /// What somebody said.
+    Statement(SpokenPassage<'q>),
     Block(Block),
 }
 
@@ -86,6 +89,7 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<Ex
     candidates.sort_by(|a, b| b.value.total_cmp(&a.value));
     let Some(best) = candidates.first().map(|candidate| candidate.value) else { return Ok(None) };
     candidates.retain(|candidate| candidate.value >= best * SHARE_OF_BEST);
+    leave_out_known(&mut candidates);
     candidates.truncate(PASSAGES_MAX);
 
     let mut chosen = Vec::new();
@@ -107,6 +111,20 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<Ex
         chosen.push(ChosenPassage { hit, start, is_block, text: passage.text });
     }
     Ok(Some(ExtractiveAnswer { answer: join(chosen), citations }))
+}
+
+/// Leaves out statements that contain no word of the question that a better statement lacks: one answer is enough, and the
+/// next one may be a former one.
+fn leave_out_known(candidates: &mut Vec<PassageCandidate<'_, '_>>) {
+    let mut known = MatchedTerms::new();
+    let mut has_statement = false;
+    candidates.retain(|candidate| {
+        let CandidateContent::Statement(SpokenPassage { matched, .. }) = &candidate.content else { return true };
+        let is_new = !has_statement || matched.is_empty() || !matched.is_subset(&known);
+        has_statement = true;
+        known.extend(matched);
+        is_new
+    });
 }
 
 /// Joins passages in reading order: memory by memory, the memory with the best passage first.
@@ -131,8 +149,24 @@ fn join(mut passages: Vec<ChosenPassage<'_>>) -> String {
 }
 
 /// Adds the passages of a memory that may be quoted.
-fn add_candidates<'a>(candidates: &mut Vec<PassageCandidate<'a>>, hit: &'a FoundMemory, question: &QuestionTerms<'_>) {
+fn add_candidates<'a, 'q>(
+    candidates: &mut Vec<PassageCandidate<'a, 'q>>,
+    hit: &'a FoundMemory,
+    question: &QuestionTerms<'q>,
+) {
     let (content, score) = (hit.memory.content.as_str(), hit.score);
+    if hit.memory.speaker.is_some()
+        && let Some(passages) = spoken::passages(content, question)
+    {
+        for passage in passages {
+            let share = question.share(&passage.matched);
+            if is_quotable(score, share) {
+                let value = passage_value(score, share);
+                candidates.push(PassageCandidate { hit, value, content: CandidateContent::Statement(passage) });
+            }
+        }
+        return;
+    }
     // The outermost heading first.
     let mut headings: Vec<OpenHeading<'_>> = Vec::new();
     for block in blocks(content) {
@@ -244,11 +278,12 @@ fn block_share<'q>(
     Some(own + HEADING_WEIGHT * (with_headings - own))
 }
 
-impl PassageCandidate<'_> {
+impl PassageCandidate<'_, '_> {
     /// Returns the offset of the passage's first byte.
     fn start(&self) -> usize {
         match &self.content {
             CandidateContent::Sentence(range) => range.start,
+            CandidateContent::Statement(passage) => passage.range.start,
             CandidateContent::Block(block) => block.range.start,
         }
     }
@@ -258,6 +293,9 @@ impl PassageCandidate<'_> {
         let (content, path) = (self.hit.memory.content.as_str(), self.hit.memory.path.as_str());
         let block = match &self.content {
             CandidateContent::Sentence(range) => return QuotedPassage::verbatim(content, range.clone()),
+            CandidateContent::Statement(passage) => {
+                return passage.quote(content, self.hit.memory.speaker.as_deref().unwrap_or_default());
+            }
             CandidateContent::Block(block) => block,
         };
         match &block.kind {
@@ -281,7 +319,7 @@ fn headings_at(content: &str, offset: usize) -> Vec<String> {
 }
 
 /// Returns the bytes of each sentence of a line. Markdown's marks at the beginning of the line belong to no sentence.
-fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+pub(super) fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let line = content.get(range.clone()).unwrap_or_default();
     let text = line.trim_start_matches(['#', '-', '*', '>', ' ', '\t']);
     // Unlimited steps are never interrupted.

@@ -2,7 +2,7 @@
 //!
 //! With a chat model, the model writes the answer and must support it with quotes ([`grounded`]). Without a model, or
 //! while it fails, the answer is extractive ([`extractive`]): the best passages of the best hits, word for word.
-//! [`blocks`] finds the lists, tables and code that are quoted as a whole; [`passage`] and [`table`] quote them. Start
+//! [`blocks`] finds the lists, tables and code that are quoted as a whole; [`passage`] and [`table`] quote them. [`spoken`] quotes what somebody said. Start
 //! with [`Reads::answer_from`].
 
 mod blocks;
@@ -12,6 +12,7 @@ mod grounded;
 mod lines;
 mod passage;
 mod question;
+mod spoken;
 mod table;
 
 use std::sync::atomic::Ordering;
