@@ -28,6 +28,8 @@ mod ceiling;
 mod command_line;
 /// Admission of hits, and contexts for prompts.
 mod context;
+/// The example of the page on contexts.
+mod context_page;
 /// Managed conversations before and after a kill.
 mod conversations;
 /// Kills under load and the restart after them.

@@ -59,6 +59,7 @@ pub struct JobParts {
 }
 
 /// The settings of the jobs.
+#[derive(Clone)]
 pub struct JobSettings {
     /// Number, retries and time limits of the ingestion workers.
     pub ingestion: IngestionSettings,

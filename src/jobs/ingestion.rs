@@ -120,7 +120,7 @@ impl Ingestion {
         // The API returns milliseconds, so the memory file stores milliseconds too.
         let now = now.round(jiff::Unit::Millisecond).unwrap_or(now);
         let began = Instant::now();
-        let span = telemetry::ingestion_span(self.is_traced, &entry.id.to_string(), entry.work.kind());
+        let span = telemetry::ingestion_span(self.settings.is_traced, &entry.id.to_string(), entry.work.kind());
         let _entered = span.entered();
         if let Some(outcome) = self.attempt(assignment, entry, now) {
             self.metrics.record_ingestion(outcome, began.elapsed());
@@ -186,11 +186,11 @@ impl Ingestion {
         tracing::warn!(message = %entry.id, failures = entry.failures, failure = error.code(), "ingestion failed");
         // A message whose commit is in git lacks only its index entry. It must not be ingested again, so it is never
         // buried.
-        if entry.failures > self.settings.retries && !self.is_committed(assignment) {
+        if entry.failures > self.settings.ingestion.retries && !self.is_committed(assignment) {
             return self.bury(assignment, &entry, now, error);
         }
         let growths = (entry.failures - 1).min(BACKOFF_GROWTHS_MAX);
-        let wait = self.settings.backoff * BACKOFF_GROWTH.saturating_pow(growths);
+        let wait = self.settings.ingestion.backoff * BACKOFF_GROWTH.saturating_pow(growths);
         match self.store.record_failure(&entry) {
             Ok(true) => self.queue.retry(assignment, wait),
             // Its namespace was deleted.
@@ -229,7 +229,7 @@ impl Ingestion {
         let key = entry.namespace_key();
         let ingested = match self.namespaces.lease_key(&key) {
             Ok(namespace) => {
-                let deadline = Instant::now() + self.settings.timeout;
+                let deadline = Instant::now() + self.settings.ingestion.timeout;
                 Attempt { ingestion: self, namespace: &namespace, entry, now, deadline }.ingest()
             }
             Err(error) => Err(error),

@@ -7,7 +7,6 @@ use cuebase_storage::Store;
 use super::components::{JobComponents, JobParts, JobSettings};
 use super::model_answers::ModelAnswers;
 use crate::clock::Clock;
-use crate::config::IngestionSettings;
 use crate::metrics::Metrics;
 use crate::model::Models;
 use crate::namespace::pending::PendingPaths;
@@ -33,9 +32,7 @@ pub(super) struct Ingestion {
     pub(super) metrics: Arc<Metrics>,
     pub(super) running: Arc<RunningTime>,
     pub(super) clock: Clock,
-    pub(super) settings: IngestionSettings,
-    /// Whether traces are sent.
-    pub(super) is_traced: bool,
+    pub(super) settings: JobSettings,
 }
 
 impl Ingestion {
@@ -57,8 +54,7 @@ impl Ingestion {
             metrics: Arc::clone(&components.metrics),
             running: Arc::clone(&components.running),
             clock: components.clock.clone(),
-            settings: settings.ingestion.clone(),
-            is_traced: settings.is_traced,
+            settings: settings.clone(),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn needs_model(ingestion: &Ingestion, entry: &QueueEntry) -> bool {
 
 /// Whether a write may be ingested now. Otherwise its namespace is held, and the worker must take other work.
 pub(super) fn admits(ingestion: &Ingestion, assignment: &Assignment, now: Timestamp) -> bool {
-    if ingestion.queue.may_call_model(assignment, ingestion.settings.backoff) {
+    if ingestion.queue.may_call_model(assignment, ingestion.settings.ingestion.backoff) {
         return true;
     }
     ingest_forget_requests(ingestion, assignment, now);
@@ -56,7 +56,7 @@ pub(super) fn wait_for_model(
     }
     let cause = if *status == Some(RATE_LIMITED) { Cause::RateLimit } else { Cause::Other };
     let call = FailedCall { cause, retry_after: *retry_after };
-    match ingestion.queue.model_failed(assignment, ingestion.settings.backoff, call) {
+    match ingestion.queue.model_failed(assignment, ingestion.settings.ingestion.backoff, call) {
         Verdict::Own => return None,
         Verdict::Held => tracing::debug!(message = %assignment.id, status, "a write waits for the chat model"),
         Verdict::Began => log_outage(ingestion, *status),

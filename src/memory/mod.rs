@@ -3,7 +3,7 @@
 //! [`request`] decodes and checks the JSON of a request; [`fields`] declares the fields with their types, and
 //! [`values`] describes those that several bodies have. [`json_errors`] describes what is wrong with a text that is not
 //! JSON. [`conversation`], [`skill`] and [`terms`] define the values. [`files`] makes memory files of drafts,
-//! and index entries of memory files. [`file_names`] chooses the paths of new memories. Storing and indexing are in
+//! and index entries of memory files. [`quotations`] reads what memories quote of each other. [`file_names`] chooses the paths of new memories. Storing and indexing are in
 //! `namespace`.
 
 pub mod conversation;
@@ -13,6 +13,7 @@ pub mod file_names;
 pub mod files;
 pub mod json_errors;
 pub mod metadata;
+pub mod quotations;
 pub mod request;
 pub mod skill;
 pub mod statement;

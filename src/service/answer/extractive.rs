@@ -15,6 +15,7 @@ use super::passage::{self, QuotedPassage};
 use super::question::{MatchedTerms, QuestionTerms};
 use super::spoken::{self, SpokenPassage};
 use super::table::{self, MarkdownTable};
+use crate::memory::quotations::Quotations;
 use crate::service::retrieval::FoundMemory;
 use crate::service::search_threads::{ClientLeft, pause};
 
@@ -82,7 +83,9 @@ struct OpenHeading<'q> {
 pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<ExtractiveAnswer>, ClientLeft> {
     let question = QuestionTerms::of(terms);
     let mut candidates = Vec::new();
-    for hit in hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_QUOTED) {
+    let quotations = Quotations::of(hits.iter().map(|hit| hit.memory.content.as_str()));
+    let is_candidate = |hit: &&FoundMemory| hit.score >= SCORE_MIN && !quotations.contain(&hit.memory.content);
+    for hit in hits.iter().filter(is_candidate).take(HITS_QUOTED) {
         pause()?;
         add_candidates(&mut candidates, hit, &question);
     }

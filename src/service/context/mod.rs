@@ -15,7 +15,6 @@ mod standing;
 use std::collections::HashSet;
 
 use cuebase_language::claims::AskedPeriod;
-use cuebase_language::text::words::flat;
 use cuebase_retrieval::Currency;
 use cuebase_storage::{AccountId, NamespaceName};
 
@@ -30,6 +29,7 @@ use super::reads::Reads;
 use super::retrieval::{FoundMemory, RetrievalRequest};
 use super::search_threads::pause;
 use crate::error::{Error, Result};
+use crate::memory::quotations::Quotations;
 use crate::model::StaticTable;
 
 /// What becomes of memories that no longer hold.
@@ -80,22 +80,6 @@ impl Reads {
     }
 }
 
-/// Returns what a content quotes, without the mark of a quotation.
-fn quotes_of(content: &str) -> Vec<String> {
-    let mut quotes = Vec::new();
-    for line in content.lines() {
-        if let Some(quote) = line.strip_prefix("> ") {
-            quotes.push(quote.trim().to_owned());
-        }
-    }
-    quotes
-}
-
-/// Returns a content as another memory quotes it: on one line, without the sign of the title.
-fn as_quoted(content: &str) -> String {
-    flat(content.trim_start_matches('#'))
-}
-
 /// Whether a memory is one of some others.
 fn is_among(hit: &FoundMemory, others: &[FoundMemory]) -> bool {
     others.iter().any(|other| other.memory.path == hit.memory.path && other.namespace == hit.namespace)
@@ -128,16 +112,13 @@ fn former_memories(request: &RetrievalRequest, questions: &ClaimQuestions) -> Fo
 /// Returns the hits that a context shows: those that hold, or are marked, and none whose content is shown already, as a
 /// memory or as what another memory quotes.
 fn shown(hits: Vec<FoundMemory>, former: FormerMemories) -> Vec<FoundMemory> {
-    let mut quotes = HashSet::new();
-    for hit in &hits {
-        quotes.extend(quotes_of(&hit.memory.content));
-    }
+    let quotations = Quotations::of(hits.iter().map(|hit| hit.memory.content.as_str()));
     let mut contents = HashSet::new();
     let mut shown = Vec::with_capacity(hits.len());
     for hit in hits {
         let content = hit.memory.content.trim();
         let is_former_left_out = !hit.validity.current && former == FormerMemories::LeftOut;
-        let is_shown = !is_former_left_out && !quotes.contains(&as_quoted(content));
+        let is_shown = !is_former_left_out && !quotations.contain(content);
         if is_shown && contents.insert(content.to_owned()) {
             shown.push(hit);
         }
