@@ -2,7 +2,7 @@
 
 use cuebase_storage::git::CommitInfo;
 
-use super::reextract::is_commit_of;
+use super::commits::is_commit_of;
 use super::session::SessionTail;
 use crate::error::Result;
 use crate::namespace::plan::{Plan, PlanContext};

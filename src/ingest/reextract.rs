@@ -8,20 +8,17 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use cuebase_language::extract::draft::Draft;
-use cuebase_storage::git::CommitInfo;
 use cuebase_storage::memory_file::{MemoryFile, SourceMessage};
 use jiff::Timestamp;
 
 use super::answered::{Answered, is_answer, is_removal_of};
+use super::commits::{SOURCE_TRAILER, is_commit_of};
 use super::session::{PreviousWrite, SessionTail, link_to_previous};
 use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Content, Plan, PlanContext, PlannedFile};
-use crate::namespace::sync::MESSAGE_TRAILER;
 
-/// Commit trailer with the id of the write whose conversation was extracted again.
-const SOURCE_TRAILER: &str = "Cuebase-Source";
 /// Versions of a settled memory that are searched for its messages.
 const VERSIONS_MAX: usize = 20;
 
@@ -145,15 +142,6 @@ impl Replacement<'_> {
             return Ok(PathState::Removed);
         }
         Ok(PathState::Settled(messages))
-    }
-}
-
-/// Whether a commit belongs to a write or one of its re-extractions. Pushed commits do not, because a push with this
-/// trailer is refused.
-pub(super) fn is_commit_of(commit: &CommitInfo, write: &str) -> bool {
-    match commit.trailer(MESSAGE_TRAILER) {
-        Some(message) => message == write || commit.trailer(SOURCE_TRAILER) == Some(write),
-        None => false,
     }
 }
 

@@ -5,12 +5,11 @@
 
 use std::ops::Range;
 
-use cuebase_language::text::sentences::sentences;
-use cuebase_language::text::steps::Steps;
 use cuebase_storage::memory_file::markdown;
 
 use super::blocks::{Block, BlockKind, blocks};
 use super::citation::{Citation, section_at};
+use super::lines::sentences_of;
 use super::passage::{self, QuotedPassage};
 use super::question::{MatchedTerms, QuestionTerms};
 use super::spoken::{self, SpokenPassage};
@@ -319,22 +318,6 @@ fn headings_at(content: &str, offset: usize) -> Vec<String> {
         }
     }
     headings
-}
-
-/// Returns the bytes of each sentence of a line. Markdown's marks at the beginning of the line belong to no sentence.
-pub(super) fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
-    let line = content.get(range.clone()).unwrap_or_default();
-    let text = line.trim_start_matches(['#', '-', '*', '>', ' ', '\t']);
-    // Unlimited steps are never interrupted.
-    let sentences = sentences(text, &Steps::unlimited()).unwrap_or_default();
-    let mut ranges = Vec::with_capacity(sentences.len());
-    for sentence in sentences {
-        // The sentences are slices of the text, so their addresses give their offsets.
-        let offset = sentence.as_ptr() as usize - text.as_ptr() as usize;
-        let start = range.end - text.len() + offset;
-        ranges.push(start..start + sentence.len());
-    }
-    ranges
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
-//! The lines of a markdown text, without indentation and without the marks of block quotes.
+//! The lines of a markdown text, without indentation and without the marks of block quotes, and the sentences of a line.
 
 use std::ops::Range;
+
+use cuebase_language::text::sentences::sentences;
+use cuebase_language::text::steps::Steps;
 
 /// Columns of a tab.
 const TAB_COLUMNS: usize = 4;
@@ -79,4 +82,20 @@ impl<'a> MarkdownLines<'a> {
         self.at += length;
         Some(line)
     }
+}
+
+/// Returns the bytes of each sentence of a line. Markdown's marks at the beginning of the line belong to no sentence.
+pub(super) fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+    let line = content.get(range.clone()).unwrap_or_default();
+    let text = line.trim_start_matches(['#', '-', '*', '>', ' ', '\t']);
+    // Unlimited steps are never interrupted.
+    let sentences = sentences(text, &Steps::unlimited()).unwrap_or_default();
+    let mut ranges = Vec::with_capacity(sentences.len());
+    for sentence in sentences {
+        // The sentences are slices of the text, so their addresses give their offsets.
+        let offset = sentence.as_ptr() as usize - text.as_ptr() as usize;
+        let start = range.end - text.len() + offset;
+        ranges.push(start..start + sentence.len());
+    }
+    ranges
 }

@@ -8,7 +8,7 @@ use cuebase_language::text::words::flat;
 use cuebase_language::tokenize::QUESTION_MARKS;
 
 use super::blocks::{Block, BlockKind, blocks};
-use super::extractive::sentences_of;
+use super::lines::sentences_of;
 use super::passage::QuotedPassage;
 use super::question::{MatchedTerms, QuestionTerms};
 
