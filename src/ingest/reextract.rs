@@ -116,7 +116,7 @@ impl Replacement<'_> {
     fn only_answered(&self, context: &PlanContext<'_>, path: &str, write: &str) -> Result<bool> {
         let changes = context.changes(path, VERSIONS_MAX)?;
         let mut own = changes.iter().filter(|commit| is_commit_of(commit, write)).peekable();
-        Ok(own.peek().is_some() && own.all(|commit| is_answer(commit)))
+        Ok(own.peek().is_some() && own.all(is_answer))
     }
 
     fn path_state(&self, context: &mut PlanContext<'_>, path: &str) -> Result<PathState> {
