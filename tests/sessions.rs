@@ -72,6 +72,28 @@ fn extracting_a_session_again_changes_nothing() {
 }
 
 #[test]
+fn extracting_a_long_session_again_changes_nothing() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    for number in 0..100 {
+        let (hour, minute) = (9 + number / 60, number % 60);
+        let messages = json!([
+            {"role": "user", "content": format!("About {number} boats.")},
+            {"role": "assistant", "content": format!("How many guests come to pier {number}?")},
+        ]);
+        let at = format!("2026-03-02T{hour:02}:{minute:02}:00Z");
+        server.post("/v1/memories", &json!({"session_id": "s1", "occurred_at": at, "messages": messages}));
+    }
+    server.drain();
+    let before = git(&server.repository("default"), &["rev-parse", "HEAD:"]);
+    let found = server.retrieve("default", "q=How+many+guests+come+to+pier+6%3F").contents();
+    let replied = "# User: About 7 boats.\n\n> Assistant: How many guests come to pier 6?\n";
+    assert!(found.iter().any(|content| content == replied), "{found:?}");
+    stdout(&data, &["reextract"]);
+    assert_eq!(git(&server.repository("default"), &["rev-parse", "HEAD:"]), before);
+}
+
+#[test]
 fn a_reply_in_another_session_stands_for_itself() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

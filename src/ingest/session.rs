@@ -123,8 +123,10 @@ impl Session {
                 session.add(record.id, &request, accepted_at);
             }
         }
+        // Those accepted after the write do not count: they may be many, and none of them is late for it.
+        let later_max = session.later.len() + LATER_MAX;
         let (mut before, mut scanned) = (write, 0);
-        while scanned < SCANNED_BEFORE_MAX && session.has_room() {
+        while scanned < SCANNED_BEFORE_MAX && session.has_room(later_max) {
             let limit = if scanned == 0 { FIRST_PAGE } else { SCANNED_BEFORE_MAX - scanned };
             let page = store.sources(namespace, Some(before), limit)?;
             let Some(last) = page.last() else { break };
@@ -132,7 +134,7 @@ impl Session {
             scanned += page.len();
             for record in page {
                 if record.session_id.as_ref() == Some(name)
-                    && session.has_room()
+                    && session.has_room(later_max)
                     && let Some((request, accepted_at)) = read_source(store, namespace, record.id)?
                 {
                     session.add(record.id, &request, accepted_at);
@@ -143,11 +145,12 @@ impl Session {
         Ok(session)
     }
 
-    fn has_room(&self) -> bool {
-        self.before.len() < CANDIDATES_MAX && self.bytes < CANDIDATE_BYTES_MAX && self.later.len() < LATER_MAX
+    /// Whether more writes are to be read.
+    fn has_room(&self, later_max: usize) -> bool {
+        self.before.len() < CANDIDATES_MAX && self.bytes < CANDIDATE_BYTES_MAX && self.later.len() < later_max
     }
 
-    /// Adds another write of the session: its messages before this one, or that it begins later.
+    /// Adds another write of the session: its last messages before this one, or that it begins later.
     pub fn add(&mut self, write: MessageId, conversation: &Conversation, accepted_at: Timestamp) {
         let zone = conversation.zone();
         let earlier = |index: usize, message: &Message| EarlierMessage {
@@ -168,11 +171,13 @@ impl Session {
             }
             return;
         }
+        let mut added = 0;
         for (index, message) in conversation.messages.iter().enumerate().rev() {
             let at = said_at(message, conversation, accepted_at, &zone).moment.at;
-            if (at, write) <= (self.begins, self.write) && self.has_room() {
+            if (at, write) <= (self.begins, self.write) && added < MESSAGES_MAX {
                 self.bytes += message.text.len();
                 self.before.push(earlier(index, message));
+                added += 1;
             }
         }
     }
@@ -384,6 +389,21 @@ mod tests {
     fn a_tail_has_at_most_8_kib_of_text() {
         let texts = ["a".repeat(BYTES_MAX), "b".repeat(BYTES_MAX - 1), "c".to_owned()];
         assert_eq!(tail_of(&texts), [1, 2]);
+    }
+
+    #[test]
+    fn a_late_write_is_in_the_tail_of_a_long_session() {
+        let at = |second: i64| Timestamp::from_second(second).expect("a time");
+        let mut session = Session::new(MessageId::from(ulid::Ulid::from(90_u128)), at(90));
+        for number in 1..=80_i64 {
+            let write = MessageId::from(ulid::Ulid::from(u128::from(number.unsigned_abs())));
+            session.add(write, &conversation(&[format!("At {number}.")]), at(number));
+        }
+        let late = MessageId::from(ulid::Ulid::from(91_u128));
+        session.add(late, &conversation(&["Late.".to_owned()]), at(85));
+        let tail = session.tail();
+        let texts: Vec<&str> = tail.messages().iter().map(|message| message.text).collect();
+        assert_eq!((texts.len(), texts.last()), (MESSAGES_MAX, Some(&"Late.")));
     }
 
     #[test]
