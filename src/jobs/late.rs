@@ -4,6 +4,7 @@
 //! makes the memories that it makes in order.
 
 use cuebase_language::extract::ExtractedDrafts;
+use cuebase_language::extract::window::MESSAGES_MAX;
 use cuebase_storage::MessageId;
 use cuebase_storage::records::QueuedWork;
 
@@ -19,7 +20,9 @@ pub(super) fn extract_again_if_changed(attempt: &Attempt<'_>, source: MessageId)
     let Attempt { ingestion, entry, .. } = *attempt;
     let QueuedWork::Conversation { request: late } = &entry.work else { return Ok(()) };
     let Some(kept) = ingestion.store.source(entry.namespace_id, source)? else { return Ok(()) };
-    let kept = KeptSource::of(&kept)?;
+    let mut kept = KeptSource::of(&kept)?;
+    // No later message is read with the late one.
+    kept.conversation.messages.truncate(MESSAGES_MAX + 1);
     let without = attempt.session(source, &kept.conversation, kept.accepted_at()?)?;
     let mut with = without.clone();
     with.add(entry.id, late, attempt.accepted_at()?);

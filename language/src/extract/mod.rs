@@ -28,7 +28,7 @@ use self::assistant::Asked;
 use self::draft::Draft;
 use self::drafts::Drafts;
 use self::turns::{Corrected, Question, Turn};
-use self::window::is_assistant;
+use self::window::{Present, is_assistant};
 use crate::claims::reader::ClaimReader;
 use crate::conversation::{Message, Role};
 use crate::standing::request::is_request;
@@ -96,6 +96,7 @@ pub fn extract(
         starts: window::starts(&messages),
         made: first..end,
         steps,
+        present: Present::default(),
         drafts: Drafts::default(),
         claims: ClaimReader::default(),
         extracted: ExtractedDrafts::default(),
@@ -116,6 +117,7 @@ struct Reading<'a, 'm> {
     /// The indexes of the messages that make memories.
     made: Range<usize>,
     steps: &'a Steps<'a>,
+    present: Present,
     drafts: Drafts,
     claims: ClaimReader,
     /// What is known besides the drafts. Indexes are those of `messages`.
@@ -197,9 +199,9 @@ impl Reading<'_, '_> {
     /// Returns the statements of a message that are not small talk. There are none in a message that is not stored.
     fn statements(&mut self, index: usize, position: Position) -> Result<Vec<String>, Interrupted> {
         let message = &self.messages[index];
-        let seen = &self.messages[self.starts[index]..=index];
-        let participants = window::participants(seen, self.steps)?;
-        let reaction = Reaction { position, participants: &participants, before: said_before(seen) };
+        let seen = self.starts[index]..index + 1;
+        let before = said_before(&self.messages[seen.clone()]);
+        let reaction = Reaction { position, participants: self.present.in_range(self.messages, seen), before };
         let mut statements = Vec::new();
         for statement in statements::split(message.text, self.steps)? {
             if only_reacts(&statement, reaction, self.steps)? {

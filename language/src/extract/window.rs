@@ -3,9 +3,10 @@
 //! An application writes exchange by exchange or a whole session at once. Both must make the same memories, so every
 //! message is read with the same messages before it, however the conversation was divided.
 
+use std::ops::Range;
+
 use crate::conversation::{Message, Role};
-use crate::text::small_talk::Participants;
-use crate::text::steps::{Interrupted, Steps};
+use crate::text::small_talk::{Participants, greeted};
 
 /// Messages before a message that are read with it.
 pub const MESSAGES_MAX: usize = 12;
@@ -27,19 +28,28 @@ pub(super) fn starts(messages: &[Message<'_>]) -> Vec<usize> {
     starts
 }
 
-/// Returns who takes part in some messages: their speakers, and whom they greet.
-///
-/// # Errors
-///
-/// [`Interrupted`] if the steps are interrupted.
-pub(super) fn participants(messages: &[Message<'_>], steps: &Steps<'_>) -> Result<Participants, Interrupted> {
-    let mut participants = Participants::default();
-    for message in messages {
-        steps.take(message.speaker().len())?;
-        participants.add(message.speaker());
-        participants.add_greeted(message.text);
+/// Who takes part in the messages that are read with one: their speakers, and whom they greet.
+#[derive(Default)]
+pub(super) struct Present {
+    participants: Participants,
+    /// The indexes of these messages.
+    messages: Range<usize>,
+}
+
+impl Present {
+    /// Returns the participants of the messages in a range, which only moves forward.
+    pub(super) fn in_range(&mut self, messages: &[Message<'_>], range: Range<usize>) -> &Participants {
+        for message in &messages[self.messages.end..range.end] {
+            self.participants.add(message.speaker());
+            self.participants.add(greeted(message.text).unwrap_or_default());
+        }
+        for message in &messages[self.messages.start..range.start] {
+            self.participants.remove(message.speaker());
+            self.participants.remove(greeted(message.text).unwrap_or_default());
+        }
+        self.messages = range;
+        &self.participants
     }
-    Ok(participants)
 }
 
 /// Whether a message is that of an assistant without a name. One with a name is a person in a conversation.
@@ -73,10 +83,20 @@ mod tests {
     }
 
     #[test]
-    fn speakers_and_those_whom_they_greet_take_part() {
-        let messages = [message(Some("Ann Lee"), "Hey Mel! Good to see you!")];
-        let found = participants(&messages, &Steps::unlimited()).expect("not interrupted");
-        let contains: Vec<bool> = ["ann", "lee", "mel", "good"].iter().map(|word| found.contains(word)).collect();
-        assert_eq!(contains, [true, true, true, false]);
+    fn speakers_and_those_whom_they_greet_are_present_until_they_leave() {
+        let messages = [
+            message(Some("Ann Lee"), "Hey Mel! Good to see you!"),
+            message(Some("Bo"), "Good morning."),
+            message(Some("Bo"), "Yes."),
+        ];
+        let mut present = Present::default();
+        let mut found = Vec::new();
+        for range in [0..1, 0..2, 1..3, 2..3] {
+            let participants = present.in_range(&messages, range);
+            found.push(["ann", "lee", "mel", "good", "bo"].map(|word| participants.contains(word)));
+        }
+        let (before, both, after) =
+            ([true, true, true, false, false], [true, true, true, false, true], [false, false, false, false, true]);
+        assert_eq!(found, [before, both, after, after]);
     }
 }

@@ -4,7 +4,7 @@
 //! phrases, whatever its punctuation and emoji. A single other word keeps the whole text. Names of the conversation's
 //! participants are skipped ("Thanks, Ann!"). Every other text is kept, however short it is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::tokenize::{fold, writes_no_spaces};
@@ -104,33 +104,50 @@ fn read_list() -> HashMap<String, Vec<Phrase>> {
     list
 }
 
-/// The words of the participants' names, folded.
+/// The words of the participants' names, folded, with how often each was added.
 #[derive(Default)]
-pub struct Participants(HashSet<String>);
+pub struct Participants(HashMap<String, usize>);
 
 impl Participants {
     /// Adds a participant by the full name.
     pub fn add(&mut self, name: &str) {
-        self.0.extend(folded_words(name));
+        for word in folded_words(name) {
+            *self.0.entry(word).or_insert(0) += 1;
+        }
     }
 
-    /// Adds the one whom a text greets at its beginning: "Hey Mel!"
-    pub fn add_greeted(&mut self, text: &str) {
-        let beginning = &text[..text.floor_char_boundary(GREETING_BYTES_MAX)];
-        let written: Vec<&str> = beginning.split_whitespace().take(GREETING_WORDS_MAX + 2).collect();
-        for (index, word) in written.iter().enumerate().take(GREETING_WORDS_MAX + 1).skip(1) {
-            let greeting = folded_words(&written[..index].join(" ")).join(" ");
-            let closes = word.ends_with(['!', ',', '.', '?', ':', ';']) || index + 1 == written.len();
-            if GREETINGS.contains(&greeting.as_str()) && word.starts_with(char::is_uppercase) && closes {
-                self.add(word);
+    /// Takes back one addition of a name.
+    pub fn remove(&mut self, name: &str) {
+        for word in folded_words(name) {
+            if let Some(count) = self.0.get_mut(&word) {
+                *count -= 1;
+                if *count == 0 {
+                    self.0.remove(&word);
+                }
             }
         }
     }
 
     /// Whether a folded word is part of a participant's name.
     pub fn contains(&self, word: &str) -> bool {
-        self.0.contains(word)
+        self.0.contains_key(word)
     }
+}
+
+/// Returns the name of the one whom a text greets at its beginning: "Hey Mel!"
+pub fn greeted(text: &str) -> Option<&str> {
+    let beginning = &text[..text.floor_char_boundary(GREETING_BYTES_MAX)];
+    let written: Vec<&str> = beginning.split_whitespace().take(GREETING_WORDS_MAX + 2).collect();
+    for (index, word) in written.iter().enumerate().take(GREETING_WORDS_MAX + 1).skip(1) {
+        let closes = word.ends_with(['!', ',', '.', '?', ':', ';']) || index + 1 == written.len();
+        if word.starts_with(char::is_uppercase) && closes {
+            let greeting = folded_words(&written[..index].join(" ")).join(" ");
+            if GREETINGS.contains(&greeting.as_str()) {
+                return Some(word);
+            }
+        }
+    }
+    None
 }
 
 /// Returns whether a text consists of small talk alone.
@@ -142,7 +159,7 @@ pub fn is_small_talk(text: &str, position: Position, participants: &Participants
     }
     let mut words = folded_words(text);
     if position == Position::Elsewhere {
-        words.retain(|word| !participants.0.contains(word));
+        words.retain(|word| !participants.contains(word));
     }
     divides(&words, position)
 }
@@ -227,6 +244,8 @@ fn shorten_laughter(word: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     /// Returns the entries of the list with their kinds.
