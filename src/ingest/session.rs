@@ -58,6 +58,23 @@ struct EarlierMessage {
 }
 
 impl EarlierMessage {
+    /// Returns the messages of a write, in their order in it.
+    fn of_write(write: MessageId, conversation: &Conversation, accepted_at: Timestamp) -> Vec<Self> {
+        let zone = conversation.zone();
+        let mut messages = Vec::with_capacity(conversation.messages.len());
+        for (index, message) in conversation.messages.iter().enumerate() {
+            let source = SourceMessage {
+                session_id: conversation.session_id.clone(),
+                message: index as u64,
+                write: Some(write.to_string()),
+                said_at: None,
+            };
+            let said = said_at(message, conversation, accepted_at, &zone);
+            messages.push(Self { message: message.clone(), said, write, source });
+        }
+        messages
+    }
+
     /// Returns the message as extraction reads it.
     fn read(&self) -> conversation::Message<'_> {
         let Self { message, said, .. } = self;
@@ -152,31 +169,18 @@ impl Session {
 
     /// Adds another write of the session: its last messages before this one, or that it begins later.
     pub fn add(&mut self, write: MessageId, conversation: &Conversation, accepted_at: Timestamp) {
-        let zone = conversation.zone();
-        let earlier = |index: usize, message: &Message| EarlierMessage {
-            message: message.clone(),
-            said: said_at(message, conversation, accepted_at, &zone),
-            write,
-            source: SourceMessage {
-                session_id: conversation.session_id.clone(),
-                message: index as u64,
-                write: Some(write.to_string()),
-                said_at: None,
-            },
-        };
-        if (begin_of(conversation, accepted_at), write) > (self.begins, self.write) {
-            if let Some(first) = conversation.messages.first() {
-                let messages = conversation.messages.len();
-                self.later.push(LaterWrite { first: earlier(0, first), messages });
-            }
+        let messages = EarlierMessage::of_write(write, conversation, accepted_at);
+        let (own, place) = ((self.begins, self.write), (begin_of(conversation, accepted_at), write));
+        if place > own {
+            let count = messages.len();
+            self.later.extend(messages.into_iter().next().map(|first| LaterWrite { first, messages: count }));
             return;
         }
         let mut added = 0;
-        for (index, message) in conversation.messages.iter().enumerate().rev() {
-            let at = said_at(message, conversation, accepted_at, &zone).moment.at;
-            if (at, write) <= (self.begins, self.write) && added < MESSAGES_MAX {
-                self.bytes += message.text.len();
-                self.before.push(earlier(index, message));
+        for message in messages.into_iter().rev() {
+            if (message.said.moment.at, write) <= own && added < MESSAGES_MAX {
+                self.bytes += message.message.text.len();
+                self.before.push(message);
                 added += 1;
             }
         }

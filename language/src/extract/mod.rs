@@ -120,7 +120,7 @@ struct Reading<'a, 'm> {
     present: Present,
     drafts: Drafts,
     claims: ClaimReader,
-    /// What is known besides the drafts. Indexes are those of `messages`.
+    /// The results so far, without the drafts. Indexes are those of `messages`.
     extracted: ExtractedDrafts,
     /// The last question of the message before.
     asked: Option<Question>,

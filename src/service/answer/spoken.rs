@@ -92,7 +92,7 @@ fn is_quotation(content: &str, block: &Block) -> bool {
     content[line..].trim_start().starts_with('>')
 }
 
-/// Whether a sentence is no question.
+/// Whether a sentence does not end with a question mark.
 fn is_stated(sentence: &str) -> bool {
     !sentence.trim_end().ends_with(QUESTION_MARKS)
 }
