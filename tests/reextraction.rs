@@ -131,6 +131,37 @@ fn another_models_memories_replace_the_earlier_ones() {
 }
 
 #[test]
+fn a_dry_run_prints_the_changes_of_the_extraction_and_changes_nothing() {
+    let (kept, server) = ExtractedData::new();
+    let nothing = stdout(&kept.data, &["reextract", "--dry-run"]);
+    assert_eq!(nothing, "2 conversations: would add 0, change 0 and forget 0 memories");
+    let forgotten = path_of(&server, "ferry");
+    assert!(server.terminate());
+    let provider = Provider::start();
+    provider.script(|shown| {
+        let text = shown["messages"][0]["text"].as_str().unwrap_or_default();
+        let kept = json!({
+            "op": "new", "tier": "facts", "topic": "Oban", "title": format!("Better: {text}"),
+            "cues": [text], "messages": [0], "confidence": 0.8,
+        });
+        json!({"operations": if text == FERRY { json!([]) } else { json!([kept]) }})
+    });
+    let (server, preview) = kept.reextract(&provider, &["--dry-run"]);
+    let (before, all) = (head(&server), contents(&server));
+    assert!(all.iter().all(|content| !content.contains("Better")), "{all:?}");
+    assert!(preview.contains(&format!("--- {forgotten}\n+++ /dev/null\n")), "{preview}");
+    assert!(preview.contains(&format!("+# Better: {KEEPER}")), "{preview}");
+    assert!(
+        preview.ends_with("2 conversations: would add 0, change 1 and forget 2 memories"),
+        "the baker and the ferry: {preview}"
+    );
+    stdout(&kept.data, &["reextract"]);
+    let changed = git(&server.repository("default"), &["diff", "--name-status", before.trim(), "main"]);
+    let counts = ["A", "M", "D"].map(|kind| changed.lines().filter(|line| line.starts_with(kind)).count());
+    assert_eq!(counts, [0, 1, 2], "{changed}");
+}
+
+#[test]
 fn only_the_named_session_is_extracted_again() {
     let (kept, server) = ExtractedData::new();
     assert!(server.terminate());

@@ -193,7 +193,9 @@ pub(super) enum CliCommand {
     /// Memories that were edited, forgotten, or rewritten by another conversation stay as they are; the messages behind
     /// them are not extracted again.
     ///
-    /// Example: cuebase reextract --namespace notes
+    /// With --dry-run it prints the differences and changes nothing.
+    ///
+    /// Example: cuebase reextract --namespace notes --dry-run
     Reextract(transfer::ReextractOptions),
     /// Erase text for good: memories with their history, and the conversations that they were extracted from
     ///

@@ -1,9 +1,11 @@
 //! `cuebase export`, `import` and `reextract`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use cuebase_storage::NamespaceName;
+use similar::TextDiff;
 
 use super::account::AccountOption;
 use super::data_directory::Init;
@@ -15,6 +17,7 @@ use crate::maintenance::export::{self, Format};
 use crate::maintenance::import::{self, format::Format as ImportFormat};
 use crate::maintenance::reextract;
 use crate::namespace::names::parse_name;
+use crate::namespace::plan::FileChange;
 
 /// Options of `cuebase export`.
 #[derive(clap::Args)]
@@ -77,6 +80,9 @@ pub(super) struct ReextractOptions {
     /// Session ID [default: the conversations of all sessions]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Print what would change as a diff, and change nothing. A chat model is called as in the extraction itself
+    #[arg(long)]
+    dry_run: bool,
 }
 
 fn parse_import_format(name: &str) -> Result<ImportFormat, String> {
@@ -212,11 +218,12 @@ fn print_warnings(source: &str, warnings: &[String]) {
 
 /// Extracts memories again and prints the number of conversations.
 pub(super) fn reextract(config: &Config, options: ReextractOptions) -> anyhow::Result<()> {
-    let ReextractOptions { account, namespace, session } = options;
-    let report: reextract::ReextractReport = run_with_bar(
-        config,
-        Command::Reextract { account: account.id()?, namespace: parse_name(&namespace)?, session },
-    )?;
+    let ReextractOptions { account, namespace, session, dry_run } = options;
+    let command = Command::Reextract { account: account.id()?, namespace: parse_name(&namespace)?, session, dry_run };
+    if dry_run {
+        return print_preview(&run_with_bar(config, command)?);
+    }
+    let report: reextract::ReextractReport = run_with_bar(config, command)?;
     println!("{} conversations extracted again", report.conversations);
     if report.failed > 0 {
         anyhow::bail!(
@@ -224,6 +231,24 @@ pub(super) fn reextract(config: &Config, options: ReextractOptions) -> anyhow::R
             report.failed
         );
     }
+    Ok(())
+}
+
+/// Prints what a re-extraction would change, as unified diffs with a summary.
+fn print_preview(preview: &reextract::ReextractPreview) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for FileChange { path, before, after } in &preview.shown {
+        let old_path = if before.is_some() { path } else { "/dev/null" };
+        let new_path = if after.is_some() { path } else { "/dev/null" };
+        let diff = TextDiff::from_lines(before.as_deref().unwrap_or(""), after.as_deref().unwrap_or(""));
+        write!(out, "{}", diff.unified_diff().header(old_path, new_path))?;
+    }
+    let reextract::ReextractPreview { conversations, added, changed, removed, shown } = preview;
+    let all = added + changed + removed;
+    if all > shown.len() as u64 {
+        writeln!(out, "the first {} of {all} changes are shown; --session selects one session", shown.len())?;
+    }
+    writeln!(out, "{conversations} conversations: would add {added}, change {changed} and forget {removed} memories")?;
     Ok(())
 }
 

@@ -147,6 +147,9 @@ pub enum Command {
         namespace: NamespaceName,
         /// Selects the conversations of one session; none selects all.
         session: Option<String>,
+        /// Whether only the changes are computed.
+        #[serde(default)]
+        dry_run: bool,
     },
     /// Erases text of a namespace for good.
     Erase {

@@ -146,8 +146,11 @@ impl CommandRunner<'_> {
                 self.start_jobs()?;
                 Ok(json!(import::import_mem0(app, &account, &namespace, &source, memories, options, self.report)?))
             }
-            Command::Reextract { account, namespace, session } => {
+            Command::Reextract { account, namespace, session, dry_run: false } => {
                 self.reextract(&account, &namespace, session.as_deref())
+            }
+            Command::Reextract { account, namespace, session, dry_run: true } => {
+                Ok(json!(reextract::preview(app, &account, &namespace, session.as_deref(), self.report)?))
             }
             Command::Erase { account, namespace, selection } => self.erase(&account, &namespace, selection),
             Command::ListAccounts => Ok(json!(app.accounts.accounts()?)),

@@ -33,9 +33,13 @@ mod supervisor;
 mod sweeping;
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use cuebase_storage::MessageId;
+use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
 use parking_lot::Mutex;
 
+use self::attempt::Attempt;
 use self::call_notes::CallNotes;
 pub use self::components::{JobComponents, JobParts, JobSettings};
 use self::expiry::Expiry;
@@ -50,6 +54,8 @@ pub use self::status::{JobState, JobStatus};
 pub use self::stop::{StopSignal, Wake};
 pub use self::supervisor::Supervisor;
 use self::sweeping::Sweep;
+use crate::error::Result;
+use crate::namespace::plan::FileChange;
 use crate::namespace::repository_home::RepositoryHome;
 
 /// The jobs of a service and the queue that they work on.
@@ -101,9 +107,39 @@ impl Jobs {
         }
     }
 
+    /// Returns what another extraction of a kept conversation would change, and changes nothing. A chat model is called as
+    /// in the extraction itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of an ingestion.
+    pub fn preview_reextraction(&self, namespace: &NamespaceRecord, source: MessageId) -> Result<Vec<FileChange>> {
+        let ingestion = self.ingestion();
+        let open = ingestion.namespaces.lease_key(&namespace.key())?;
+        let now = ingestion.clock.now();
+        let entry = QueueEntry {
+            id: MessageId::default(),
+            account: namespace.account.clone(),
+            namespace: namespace.name.clone(),
+            namespace_id: namespace.id,
+            accepted_at_ms: now.as_millisecond(),
+            accepted_running_ms: ingestion.running.now_ms(),
+            failures: 0,
+            fingerprint: None,
+            sender: None,
+            work: QueuedWork::Reextract { source },
+        };
+        let deadline = Instant::now() + self.settings.ingestion.timeout;
+        reextraction::preview(&Attempt { ingestion: &ingestion, namespace: &open, entry: &entry, now, deadline }, source)
+    }
+
+    fn ingestion(&self) -> Ingestion {
+        Ingestion::new(&self.components, &self.parts, &self.settings, &self.answers)
+    }
+
     fn all_jobs(&self) -> Vec<Box<dyn Job>> {
-        let Self { components, parts, settings, answers, .. } = self;
-        let ingestion = Arc::new(Ingestion::new(components, parts, settings, answers));
+        let Self { components, parts, settings, .. } = self;
+        let ingestion = Arc::new(self.ingestion());
         let mut jobs: Vec<Box<dyn Job>> = Vec::new();
         for _ in 0..settings.ingestion.workers.get() {
             jobs.push(Box::new(IngestionWorker::new(&ingestion)));

@@ -8,9 +8,10 @@ use cuebase_storage::memory_file::{FrontMatter, MemoryFile, TermFile};
 use cuebase_storage::records::TermRecord;
 use cuebase_storage::{Error as StorageError, MessageId, NamespaceId, Store};
 
-use super::report::PlanReport;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
+use super::report::PlanReport;
 use crate::error::{Error, Result};
 use crate::memory::file_names::Namer;
 use crate::memory::files;
@@ -85,6 +86,22 @@ impl Content {
     }
 }
 
+/// A file that a plan would change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Path from the root.
+    pub path: String,
+    /// The present text; none if the file does not exist.
+    pub before: Option<String>,
+    /// The new text; none if the file is removed.
+    pub after: Option<String>,
+}
+
+fn text_of(bytes: Option<Vec<u8>>) -> Option<String> {
+    let bytes = bytes?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The present content of a namespace, which a plan is based on.
 pub struct PlanContext<'a> {
     pub(super) namespace: NamespaceId,
@@ -115,6 +132,22 @@ impl PlanContext<'_> {
     pub fn holds(&mut self, path: &str, content: &Content) -> Result<bool> {
         let rendered = content.render()?;
         Ok(self.read(path)?.is_some_and(|bytes| bytes == rendered))
+    }
+
+    /// Returns the files of a plan with their present and their new text. Bytes that are not UTF-8 are replaced.
+    pub(super) fn changes_of(&mut self, files: &[PlannedFile]) -> Result<Vec<FileChange>> {
+        let mut changes = Vec::with_capacity(files.len());
+        for file in files {
+            let before = self.read(&file.path)?;
+            let after = match &file.content {
+                Some(content) => Some(content.render()?),
+                None => None,
+            };
+            if before != after {
+                changes.push(FileChange { path: file.path.clone(), before: text_of(before), after: text_of(after) });
+            }
+        }
+        Ok(changes)
     }
 
     /// Returns the memory at a path, or `None` if none exists or it cannot be parsed.

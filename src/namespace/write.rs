@@ -1,5 +1,6 @@
 //! The write path of an open namespace: plan, commit, index, record.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,7 +20,7 @@ use rayon::prelude::*;
 
 use super::heads;
 use super::open::Namespace;
-use super::plan::{Content, Plan, PlanContext, PlannedFile};
+use super::plan::{Content, FileChange, Plan, PlanContext, PlannedFile};
 use super::report::PlanReport;
 use super::sync::{self, CommittedWrite};
 use super::writer_state::WriterState;
@@ -88,6 +89,21 @@ impl Namespace {
         plan: impl Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<Option<CommitId>> {
         self.execute(WriteSource::Direct(permit), now, &plan)
+    }
+
+    /// Returns what a plan would change, and changes nothing.
+    pub fn preview(
+        &self,
+        now: Timestamp,
+        plan: impl Fn(&mut PlanContext<'_>) -> Result<Plan>,
+    ) -> Result<Vec<FileChange>> {
+        let changes = RefCell::new(Vec::new());
+        self.write(None, now, |context| {
+            let files = plan(context)?.files;
+            changes.replace(context.changes_of(&files)?);
+            Ok(Plan::empty())
+        })?;
+        Ok(changes.into_inner())
     }
 
     /// Prevents messages accepted before a request to forget from writing its paths, so that the request can be
