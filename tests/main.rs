@@ -24,6 +24,8 @@ mod billing;
 mod campaign;
 /// Memory use with many namespaces, connections and queued messages.
 mod ceiling;
+/// Facts that change, and look-alikes.
+mod changed_facts;
 /// The command line, with a running server and on the directory of a stopped one.
 mod command_line;
 /// Admission of hits, and contexts for prompts.

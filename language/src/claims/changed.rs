@@ -80,7 +80,11 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     while noun_end < to && !CHANGE_PARTICLES.contains(&words[noun_end].text.as_str()) {
         noun_end += 1;
     }
-    let named = if noun_end > begin { named_before(&words[..noun_end], noun_end) } else { subject_noun(words, index) };
+    let named = if noun_end > begin {
+        named_before(&words[..noun_end], noun_end).or_else(|| bare_event(&words[begin..noun_end]))
+    } else {
+        subject_noun(words, index)
+    };
     let Some(named) = named else { return };
     begin = to + 1;
     let Some(value) = values::read(sentence.text, words, begin, Shape::Any, &sentence.dates_outside(begin)) else {
@@ -89,6 +93,13 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let value_words = &words[value.words.clone()];
     let is_specific = value_words.iter().any(|word| is_name(word) || is_number(word));
     let is_own_thing = named.subject == Subject::Speaker && words[index].text == "moved";
+    let is_room = matches!(words[begin].text.as_str(), "the" | "my" | "our") && words[index].text == "moved";
+    if is_room && !is_specific && !named.is_slot && !EVENTS.has(&named.attribute) {
+        // "We moved the archive boxes to the attic."
+        let Named { subject, attribute, .. } = named;
+        found.push(Found { is_event: true, ..Found::stated(subject, attribute, value.text, index..value.words.end) });
+        return;
+    }
     if !is_specific && !named.is_slot && !is_own_thing && !is_bare_name(value_words, begin, &value) {
         return;
     }
@@ -96,8 +107,12 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let mut attribute = of_value(attribute, value_words);
     let is_date =
         attribute == "version" && values::has_shape(value_words, Shape::Time) && !values::is_version(&value_words[0]);
+    let mut subject = subject;
     if is_date {
         "date".clone_into(&mut attribute);
+        if subject == Subject::Named(String::new()) {
+            subject = Subject::Named("release".to_owned());
+        }
     }
     let mut text = value.text;
     if value_words.len() > 1 && matches!(value_words[0].text.as_str(), "room" | "building" | "desk") {
@@ -105,6 +120,16 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         text = text[value_words[0].written.len()..].trim_start().to_owned();
     }
     found.push(Found { is_event: true, ..Found::stated(subject, attribute, text, index..value.words.end) });
+}
+
+/// Reads an event without an article: "we moved standup to 10:30".
+fn bare_event(words: &[Word]) -> Option<Named> {
+    let [word] = words else { return None };
+    EVENTS.has(&word.text).then(|| Named {
+        subject: Subject::Named(String::new()),
+        attribute: word.text.clone(),
+        is_slot: true,
+    })
 }
 
 /// Whether a value is one word without an article, as names of machines are: "moved the wiki to juniper".
@@ -126,6 +151,15 @@ fn moved_thing(named: Named, value: &[Word]) -> (Subject, String) {
     }
     if matches!(last, "trip" | "flight" | "holiday" | "vacation") {
         return (named.subject, "destination".to_owned());
+    }
+    // "The staging database went from Postgres 14 to Postgres 17": what it runs on.
+    let is_machine = matches!(last, "database" | "server" | "host" | "cluster");
+    if let Subject::Named(thing) = &named.subject
+        && is_machine
+        && !thing.is_empty()
+        && value.iter().any(is_name)
+    {
+        return (Subject::Named(format!("{thing} {last}")), "platform".to_owned());
     }
     if named.is_slot || named.subject != Subject::Named(String::new()) {
         return (named.subject, named.attribute);

@@ -1,6 +1,6 @@
 //! Who does what in a clause: the subject before a verb, and whether the verb says what is, was, will be or might be.
 
-use super::lists::{ADVERBS, AUXILIARIES, HYPOTHETICAL, NOT_PRESENT, RELATIONS, REPORTING};
+use super::lists::{ADVERBS, AUXILIARIES, EVENTS, HYPOTHETICAL, NOT_PRESENT, RELATIONS, REPORTING, TIMES};
 use super::words::{Break, Word};
 
 /// Words of a noun that names a thing.
@@ -245,7 +245,8 @@ fn noun_ending_at(words: &[Word], end: usize) -> Subject {
 fn is_part_of_name(words: &[Word], index: usize) -> bool {
     let word = &words[index];
     let is_function_word = crate::tokenize::is_stop_word(&word.text) && word.text != "the";
-    word.capital && word.after == Break::None && !is_function_word && word.text != "i" && !word.possessive
+    let is_time = TIMES.has(&word.text);
+    word.capital && word.after == Break::None && !is_function_word && !is_time && word.text != "i" && !word.possessive
 }
 
 /// Reads a noun without a determiner between the begin of a clause and an index: "staging listens on".
@@ -354,17 +355,20 @@ fn finish_noun(owner: Owner, words: &[Word], begin: usize) -> Option<Noun> {
     let is_thing =
         first.text == "old" && words.len() == 2 && words[1].text.ends_with('s') && !is_relation(&words[1].text);
     let is_name = words.last().is_some_and(|last| last.text == "name");
-    if NOT_PRESENT.has(&first.text) && words.len() > 1 && !is_thing && !is_name {
+    let last = words.last()?;
+    // The next release is the one whose date changes.
+    let is_next = first.text == "next" && words.len() > 1 && EVENTS.has(&last.text);
+    if NOT_PRESENT.has(&first.text) && words.len() > 1 && !is_thing && !is_name && !is_next {
         return None;
     }
-    let last = words.last()?;
     let is_acronym = last.written.len() > 1 && last.written.chars().all(char::is_uppercase);
     let is_person =
         last.capital && !is_acronym && !matches!(owner, Owner::Named(_)) && !super::lists::SLOTS.has(&last.text);
     if is_person && words.len() == 1 {
         return None;
     }
-    let skip = usize::from(matches!(first.text.as_str(), "new" | "current" | "present" | "old") && words.len() > 1);
+    let is_skipped = is_next || matches!(first.text.as_str(), "new" | "current" | "present" | "old");
+    let skip = usize::from(is_skipped && words.len() > 1);
     let name = text_of_folded(&words[skip..]);
     Some(Noun { owner, name, begin })
 }

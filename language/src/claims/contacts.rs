@@ -3,7 +3,7 @@
 use crate::claims::Polarity;
 
 use super::clause::{self, Mood, Subject};
-use super::lists::digits_of;
+use super::numbers;
 use super::sentence::{Found, Sentence};
 use super::words::{Break, Word};
 
@@ -105,7 +105,8 @@ fn is_digits(word: &Word) -> bool {
 /// Reads "I'm 39", "Tola is 9 years old".
 fn find_age(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
-    let number = digits_of(&words[index].text).unwrap_or(&words[index].text);
+    let written = words[index].text.as_str();
+    let number = &numbers::read(&[written]).map_or(written.to_owned(), |(number, _)| number.to_string());
     let is_age = number.parse::<u32>().is_ok_and(|age| AGES.contains(&age));
     if !is_age || index == 0 {
         return;

@@ -4,7 +4,8 @@ use crate::claims::Polarity;
 use crate::tokenize::is_stop_word;
 
 use super::clause::{self, Mood, Subject};
-use super::lists::{ADVERBS, VALUE_ENDS};
+use super::doses::is_unit as is_dose_unit;
+use super::lists::{ADVERBS, TIMES, VALUE_ENDS};
 use super::sentence::{Found, Sentence};
 use super::values::{is_name, is_number};
 use super::words::{Break, Word};
@@ -66,7 +67,9 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
     for index in 0..sentence.words.len() {
         let text = sentence.words[index].text.as_str();
         let is_at = text == "at" && index > 0 && clause::before(&sentence.words, index).has_be;
-        if HAVING.contains(&text) || DONE.contains(&text) || is_at {
+        // "We are eight people in the team."
+        let are_we = text == "are" && index > 0 && sentence.words[index - 1].text == "we";
+        if HAVING.contains(&text) || DONE.contains(&text) || is_at || are_we {
             find_count(sentence, index, found);
         }
         if NUMBERED.contains(&text) {
@@ -107,7 +110,7 @@ fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let mut nouns = Vec::new();
     let noun_begin = begin + 1 + words_of_total(&words[begin + 1..]);
     for word in words[noun_begin..].iter().take(COUNTED_WORDS_MAX) {
-        if VALUE_ENDS.has(&word.text) || is_stop_word(&word.text) || is_number(word) {
+        if VALUE_ENDS.has(&word.text) || is_stop_word(&word.text) || is_number(word) || TIMES.has(&word.text) {
             break;
         }
         nouns.push(word.text.as_str());
@@ -122,7 +125,7 @@ fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         "minute" | "hour" | "day" | "week" | "month" | "year" | "time" | "thing" | "second"
     );
     let is_rate = words[index].text == "at" && is_unit_of_rate(last);
-    if !is_plural || is_time || is_rate {
+    if !is_plural || is_time || is_rate || nouns.iter().any(|noun| is_dose_unit(noun)) {
         return;
     }
     let noun = nouns.join(" ");

@@ -20,6 +20,9 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         if is_break_up || is_divorce {
             find_separation(words, index, found);
         }
+        if matches!(text, "died" | "dies") || (text == "passed" && is_followed_by(words, index, "away")) {
+            find_death(words, index, found);
+        }
         if matches!(text, "together" | "engaged" | "married" | "dating") {
             find_couple(words, index, found);
         }
@@ -30,6 +33,29 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         if text == "have" && clause::before(words, index + 1).mood == Mood::Ended {
             find_ended_thing(words, index + 1, index + 1, found);
         }
+    }
+}
+
+fn is_followed_by(words: &[Word], index: usize, next: &str) -> bool {
+    words[index].after == Break::None && words.get(index + 1).is_some_and(|word| word.text == next)
+}
+
+/// Reads "Rufus died": whoever had an animal of that name has it no more.
+fn find_death(words: &[Word], index: usize, found: &mut Vec<Found>) {
+    let verb = clause::before(words, index);
+    if verb.mood != Mood::Fact {
+        return;
+    }
+    match verb.subject {
+        Subject::Named(name) if name.starts_with(char::is_uppercase) => {
+            found.push(Found::ended(Subject::Speaker, "pet", name, index));
+        }
+        Subject::Named(name) => {
+            if let Some(animal) = name.strip_prefix(&format!("{}'s ", clause::SPEAKER)) {
+                found.push(Found::ended(Subject::Speaker, "pet", animal.to_owned(), index));
+            }
+        }
+        Subject::Speaker | Subject::Last | Subject::Missing => {}
     }
 }
 

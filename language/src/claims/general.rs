@@ -1,10 +1,10 @@
 //! Claims from general statements: "my gym is Flex", "Ana's gym is Flex", "the deadline for the report is Friday".
 
 use super::attributes;
-use super::clause::{self, LAST, Mood, Subject, is_relation};
+use super::clause::{self, LAST, Mood, SPEAKER, Subject, is_relation};
 use super::frames::Shape;
 use super::lists::{ADVERBS, AUXILIARIES, STATUSES};
-use super::named::{named, named_before};
+use super::named::{Named, named, named_before};
 use super::sentence::{Found, Sentence};
 use super::values::{self, is_name, is_number};
 use super::words::{Break, Word};
@@ -26,13 +26,29 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
     }
 }
 
+/// Removes roles that are posts: "Mei is the new team lead" says who leads the team, which ends with the next one.
+pub(super) fn prefer_posts(found: &mut Vec<Found>) {
+    let mut posts = Vec::new();
+    for one in found.iter() {
+        if matches!(one.subject, Subject::Named(_)) && one.attribute != "role" {
+            posts.push((one.at, one.value.clone()));
+        }
+    }
+    found.retain(|one| {
+        let Subject::Named(person) = &one.subject else { return true };
+        one.attribute != "role" || !posts.contains(&(one.at, person.clone()))
+    });
+}
+
 /// Reads "my gym is Flex".
 fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
     let mut begin = index + 1;
     let mut is_now = false;
     while let Some(word) = words.get(begin)
-        && (ADVERBS.has(&word.text) || matches!(word.text.as_str(), "at" | "called" | "named" | "with"))
+        && (ADVERBS.has(&word.text)
+            || matches!(word.text.as_str(), "at" | "called" | "named" | "with")
+            || leads_time(words, begin))
         && word.after == Break::None
     {
         is_now |= matches!(word.text.as_str(), "now" | "currently" | "officially");
@@ -74,6 +90,15 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         if is_person { is_specific && value_words[0].capital } else { is_specific || named.is_slot || is_now };
     let mut named = named;
     named.attribute = of_value(named.attribute, value_words);
+    if is_rate(value_words) && !is_amount(&named.attribute) {
+        let is_own = words[..end].iter().any(|word| word.text == "my");
+        let thing = match named.subject {
+            Subject::Speaker if is_own => format!("{SPEAKER}'s {}", named.attribute),
+            Subject::Named(owner) if !owner.is_empty() => format!("{owner}'s {}", named.attribute),
+            _ => named.attribute,
+        };
+        named = Named { subject: Subject::Named(thing), attribute: "price".to_owned(), is_slot: true };
+    }
     if named.attribute == "phone model" && !is_specific {
         return;
     }
@@ -83,6 +108,14 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     if values::is_preposition(&value_words[0].text) && !is_place {
         return;
     }
+    // "The page is hosted on Netlify" is read by its verb.
+    let is_participle = value_words[0].text.ends_with("ed")
+        && words.get(value.words.start + 1).is_some_and(|next| values::is_preposition(&next.text) || next.text == "for");
+    if is_participle || value_words[0].text == "set" {
+        return;
+    }
+    let is_group = is_relation(named.attribute.trim_end_matches('s'));
+    let is_accepted = is_accepted || (is_somewhere(words, begin) && !is_group);
     let is_numeric = NUMERIC_ATTRIBUTES.contains(&named.attribute.as_str());
     if !is_accepted || is_vague(value_words, named.is_slot) || (is_numeric && !value_words.iter().any(is_number)) {
         return;
@@ -91,6 +124,37 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         is_event: is_now,
         ..Found::stated(named.subject, named.attribute, value.text, index..value.words.end)
     });
+}
+
+/// Whether a word belongs to "set for", "planned for", "scheduled for".
+fn leads_time(words: &[Word], index: usize) -> bool {
+    let is_verb = |at: usize| words.get(at).is_some_and(|word| matches!(word.text.as_str(), "set" | "planned" | "scheduled"));
+    let is_for = |at: usize| words.get(at).is_some_and(|word| word.text == "for");
+    (is_verb(index) && is_for(index + 1)) || (is_for(index) && index > 0 && is_verb(index - 1))
+}
+
+/// Whether a value says in or under which thing something is: "the boxes are in the cellar".
+fn is_somewhere(words: &[Word], begin: usize) -> bool {
+    let [preposition, determiner, ..] = &words[begin.min(words.len())..] else { return false };
+    matches!(preposition.text.as_str(), "in" | "under" | "behind" | "inside")
+        && matches!(determiner.text.as_str(), "the" | "my" | "our")
+}
+
+/// Whether a value is a price for a time or a piece: "35 a month".
+fn is_rate(words: &[Word]) -> bool {
+    let [first, .., per, unit] = words else { return false };
+    let is_unit = ["month", "week", "year", "day", "hour", "night", "head", "person"].contains(&unit.text.as_str());
+    is_number(first) && is_unit && matches!(per.text.as_str(), "a" | "an" | "per")
+}
+
+/// Whether an attribute is an amount itself: "the rent is 900 a month".
+fn is_amount(attribute: &str) -> bool {
+    let last = attribute.rsplit(' ').next().unwrap_or(attribute);
+    matches!(
+        last,
+        "price" | "rent" | "salary" | "budget" | "cost" | "fee" | "mortgage" | "rate" | "allowance" | "deposit" | "wage"
+            | "commute" | "instalment" | "installment" | "premium"
+    )
 }
 
 /// Returns the end of a noun before "at the moment", "right now", "these days".
@@ -159,19 +223,30 @@ fn find_reversed(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
             {
                 end += 1;
             }
-            let Some(named) =
-                clause::noun_with_owner(&words[..end.min(words.len())], end.min(words.len())).and_then(named)
-            else {
-                return;
-            };
-            if !named.is_slot && rest[0] != "my" {
+            end = end.min(words.len());
+            let Some(named) = clause::noun_with_owner(&words[..end], end).and_then(named) else { return };
+            let is_post = words[begin + 1..end].last().is_some_and(values::is_role);
+            if !named.is_slot && !is_post && rest[0] != "my" {
                 return;
             }
-            (named.subject, named.attribute, end)
+            match thing_after(sentence, end) {
+                Some(thing) if is_post => (Subject::Named(thing.text), named.attribute, thing.words.end),
+                _ => (named.subject, named.attribute, end),
+            }
         }
         _ => return,
     };
     found.push(Found::stated(subject, attribute, value, index..end));
+}
+
+/// Reads what a post is for: "the coach for the juniors".
+fn thing_after(sentence: &Sentence<'_>, end: usize) -> Option<values::Value> {
+    let words = &sentence.words;
+    let is_led = words.get(end).is_some_and(|word| matches!(word.text.as_str(), "for" | "of"));
+    if !is_led || words[end - 1].after != Break::None {
+        return None;
+    }
+    values::read(sentence.text, words, end + 1, Shape::Any, &sentence.dates)
 }
 
 /// Whether a subject is one word that may be a name in small letters: "nadia is my girlfriend".

@@ -9,6 +9,7 @@ use ahash::AHashMap;
 
 use super::attributes;
 use super::clause::Subject;
+use super::lists::TIMES;
 use super::sentence::{Found, Sentence};
 use super::values::is_number;
 use super::words::{Break, Word};
@@ -279,7 +280,14 @@ fn claim(template: &Template, matched: Match, at: usize) -> Option<Found> {
             };
             (name, value?)
         }
-        About::Count => (format!("number of {}", super::names::attribute(&noun?)), number?),
+        About::Count => {
+            let noun = noun?;
+            // "4 May" is a date.
+            if TIMES.has(&noun.to_lowercase()) {
+                return None;
+            }
+            (format!("number of {}", super::names::attribute(&noun)), number?)
+        }
     };
     let is_event = template.polarity == Polarity::Negative;
     Some(Found { subject, attribute, value, polarity: template.polarity, is_event, is_future: false, at, end })

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use ahash::{AHashMap, AHashSet};
+use ahash::AHashSet;
 
 /// A closed list of words.
 pub(super) struct WordList(LazyLock<AHashSet<String>>);
@@ -202,17 +202,4 @@ word_lists! {
     /// Articles and prepositions of several languages, folded: "mot de passe" and "mot passe" are one attribute.
     FUNCTION_WORDS = "de del della dello des du do da di dos das la le les el los las il lo gli i der die dem den em no na \
         nos nas unser unsere mein meine mi mon ma mio mia meu minha";
-}
-
-/// Numbers in words.
-const NUMBERS: &str = "zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13 \
-    fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30 forty=40 fifty=50 \
-    sixty=60 seventy=70 eighty=80 ninety=90 dozen=12 hundred=100 thousand=1000";
-
-static DIGITS: LazyLock<AHashMap<&'static str, &'static str>> =
-    LazyLock::new(|| NUMBERS.split_whitespace().filter_map(|pair| pair.split_once('=')).collect());
-
-/// Returns a number in digits; `None` for a word that is not a number.
-pub(super) fn digits_of(word: &str) -> Option<&'static str> {
-    DIGITS.get(word).copied()
 }

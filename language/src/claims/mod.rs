@@ -5,10 +5,10 @@
 //!
 //! - [`phrases`]: verbs, by the [`frames`] of the table of [`attributes`];
 //! - [`general`]: statements such as "my gym is Flex", and [`changed`]: verbs of change;
-//! - [`amounts`] and [`counts`]; [`uses`]: what somebody uses, keeps and prefers; [`things`]: what a thing does;
+//! - [`amounts`], [`counts`] and [`doses`]; [`uses`]: what somebody uses, keeps and prefers; [`things`]: what a thing does;
 //! - [`ends`], [`contacts`], [`corrections`], and templates of other [`languages`].
 //!
-//! [`named`] says what a noun names, and [`values`] where a value ends. [`names`] makes subjects, attributes and values
+//! [`numbers`] reads numbers in words. [`named`] says what a noun names, and [`values`] where a value ends. [`names`] makes subjects, attributes and values
 //! comparable, and [`question`] finds what a question asks.
 
 mod amounts;
@@ -20,6 +20,7 @@ mod clause;
 mod contacts;
 mod corrections;
 mod counts;
+mod doses;
 mod ends;
 pub mod frames;
 mod general;
@@ -27,6 +28,7 @@ mod languages;
 mod lists;
 mod named;
 pub mod names;
+mod numbers;
 mod phrases;
 pub mod question;
 pub mod reader;

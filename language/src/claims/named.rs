@@ -59,6 +59,9 @@ const OWN: [&str; 12] = [
     "bedtime",
 ];
 
+/// Events of a product, which has their date itself.
+const PRODUCT_EVENTS: [&str; 6] = ["launch", "rollout", "submission", "delivery", "migration", "go-live"];
+
 /// Reads "the printer pin": the pin of the printer.
 fn attribute_of_thing(noun: &Noun) -> Option<Named> {
     if noun.owner != Owner::Shared || attributes::named(&noun.name).is_some() {
@@ -69,10 +72,12 @@ fn attribute_of_thing(noun: &Noun) -> Option<Named> {
     if !is_slot && !EVENTS.has(last) {
         return None;
     }
-    let attribute = match attributes::named(last) {
-        Some(attribute) => attribute.name,
-        None if EVENTS.has(last) => "date",
-        None => last,
+    let (thing, attribute) = match attributes::named(last) {
+        Some(attribute) => (thing, attribute.name),
+        // "The app launches on 3 May" dates the app launch; a board meeting is no board.
+        None if PRODUCT_EVENTS.contains(&last) => (thing, "date"),
+        None if EVENTS.has(last) => (noun.name.as_str(), "date"),
+        None => (thing, last),
     };
     Some(Named { subject: Subject::Named(thing.to_owned()), attribute: attribute.to_owned(), is_slot: true })
 }

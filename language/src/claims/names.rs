@@ -1,8 +1,11 @@
 //! Names of subjects and attributes and the words of values, in the form in which they are compared.
 
+use std::borrow::Cow;
+
 use crate::tokenize::fold;
 
-use super::lists::{FUNCTION_WORDS, digits_of};
+use super::lists::FUNCTION_WORDS;
+use super::numbers;
 
 /// Words that do not tell two values apart.
 const VALUE_FILLER: [&str; 22] = [
@@ -38,11 +41,18 @@ pub fn attribute(name: &str) -> String {
 pub fn value(text: &str) -> String {
     let folded = fold(text);
     let words = plain_words(&folded);
-    let mut telling = Vec::with_capacity(words.len());
-    for word in &words {
-        if !VALUE_FILLER.contains(word) {
-            telling.push(digits_of(word).unwrap_or(word));
+    let mut telling: Vec<Cow<'_, str>> = Vec::with_capacity(words.len());
+    let mut at = 0;
+    while at < words.len() {
+        if let Some((number, length)) = numbers::read(&words[at..]) {
+            telling.push(number.to_string().into());
+            at += length;
+            continue;
         }
+        if !VALUE_FILLER.contains(&words[at]) {
+            telling.push(words[at].into());
+        }
+        at += 1;
     }
     if telling.is_empty() { words.join(" ") } else { telling.join(" ") }
 }
@@ -71,6 +81,7 @@ mod tests {
         assert_eq!(value("the \"Acme\" in Berlin."), "acme berlin");
         assert_eq!(value("6:30 pm,"), "6:30 pm");
         assert_eq!(value("seven dogs"), "7 dogs");
+        assert_eq!(value("four hundred euros"), "400 euros");
         assert_eq!(value("The"), "the");
     }
 }

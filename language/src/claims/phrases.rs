@@ -9,7 +9,7 @@ use crate::tokenize::is_stop_word;
 use super::attributes::{ATTRIBUTES, Attribute, Cardinality};
 use super::clause::{self, Mood, Subject, Verb};
 use super::frames::{Frame, FrameKind, Shape, Tense};
-use super::lists::ADVERBS;
+use super::lists::{ADVERBS, EVENTS, SLOTS};
 use super::sentence::{Found, Sentence};
 use super::values::{self, Value};
 use super::words::{Break, Word};
@@ -100,6 +100,10 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
     if PERSONAL.contains(&attribute.name) && !is_person(&subject) {
         return;
     }
+    // "My alarm is set for 6:45": the time is the alarm.
+    if attribute.name == "date" && is_slot(&subject) {
+        return;
+    }
     let mut begin = index + 1 + denied;
     if frame.kind == FrameKind::Change
         && let Some((old, next)) = former_value(sentence, begin, frame.shape)
@@ -107,7 +111,17 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
         found.push(Found::ended(subject.clone(), attribute.name, old.text, index));
         begin = next;
     }
+    if let Some(old) = exchanged(sentence, begin, frame)
+        && claim == Polarity::Positive
+    {
+        found.push(Found::ended(subject.clone(), attribute.name, old.text, index));
+    }
     let Some(value) = value_after(sentence, begin, frame) else { return };
+    // "We use Jenkins for CI" says what CI runs on.
+    let is_led = sentence.words.get(value.words.end).is_some_and(|word| word.text == "for");
+    if attribute.name == "tool" && is_led && sentence.words[value.words.clone()].iter().any(values::is_name) {
+        return;
+    }
     let stated = &sentence.words[..sentence.words.len().min(value.words.end + 2)];
     if attribute.cardinality == Cardinality::One && claim == Polarity::Positive && is_further(stated) {
         return;
@@ -168,11 +182,25 @@ fn says_any_more(words: &[Word]) -> bool {
 /// Whether words say that something holds in addition to what is known: "I also work at", "a second car".
 fn is_further(words: &[Word]) -> bool {
     let mut further = false;
-    for pair in words.windows(2) {
+    // "Also I got promoted" adds to what was said and not to the job.
+    let opens = words.first().is_some_and(|first| matches!(first.text.as_str(), "also" | "additionally" | "besides"));
+    for pair in words[usize::from(opens)..].windows(2) {
         further |= matches!(pair[0].text.as_str(), "also" | "another" | "second" | "additionally" | "besides");
         further |= pair[0].text == "the" && matches!(pair[1].text.as_str(), "side" | "evenings" | "weekends");
     }
     further
+}
+
+/// Whether a subject is a noun that names a value of its own: "my alarm".
+fn is_slot(subject: &Subject) -> bool {
+    match subject {
+        Subject::Named(name) => is_alone_slot(name.rsplit(' ').next().unwrap_or(name)),
+        Subject::Speaker | Subject::Last | Subject::Missing => false,
+    }
+}
+
+fn is_alone_slot(noun: &str) -> bool {
+    SLOTS.has(noun) && !EVENTS.has(noun)
 }
 
 /// Whether a subject can be a person: a name, or somebody's relative.
@@ -262,6 +290,19 @@ fn former_value(sentence: &Sentence<'_>, begin: usize, shape: Shape) -> Option<(
     Some((value, to))
 }
 
+/// Reads what is given for a new value: "swapped the bus for a bike", "traded the Golf for a Fabia".
+fn exchanged(sentence: &Sentence<'_>, begin: usize, frame: &Frame) -> Option<Value> {
+    if frame.kind != FrameKind::Change || !frame.leads.iter().any(|lead| lead.first() == Some(&"~")) {
+        return None;
+    }
+    let words = sentence.words.get(begin..)?;
+    let lead = words.iter().take(GAP_WORDS_MAX + 1).position(|word| matches!(word.text.as_str(), "for" | "with" | "by"))?;
+    if lead == 0 {
+        return None;
+    }
+    values::read(sentence.text, &sentence.words[..begin + lead], begin, frame.shape, &sentence.dates)
+}
+
 /// Returns the value after the leading words of a frame. Adverbs are skipped.
 fn value_after(sentence: &Sentence<'_>, begin: usize, frame: &Frame) -> Option<Value> {
     let words = &sentence.words;
@@ -304,7 +345,8 @@ fn after_lead(words: &[Word], begin: usize, lead: &[&str]) -> Option<usize> {
 /// Whether the word at an index is a noun without an article that ends a clause: "in charge of billing".
 fn is_bare_noun(words: &[Word], index: usize) -> bool {
     let word = &words[index];
-    let ends = word.after != Break::None || words.get(index + 1).is_none_or(|next| is_stop_word(&next.text));
+    let next = words.get(index + 1).filter(|_| word.after == Break::None);
+    let ends = next.is_none_or(|next| is_stop_word(&next.text) || ADVERBS.has(&next.text));
     ends && word.text.len() > 3 && !is_stop_word(&word.text)
 }
 

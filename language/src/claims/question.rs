@@ -18,6 +18,8 @@ pub const USER: &str = "user";
 /// Words that ask for a former value.
 const FORMER: [&str; 9] =
     ["previously", "former", "formerly", "originally", "previous", "earlier", "prior", "old", "ex"];
+/// How people call their own relatives: "how much does mum take?".
+const OWN_PARENTS: [&str; 8] = ["mom", "mum", "dad", "mother", "father", "grandma", "grandpa", "granny"];
 /// Words of past tenses, without which "before" does not ask for a former value.
 const PAST: [&str; 5] = ["did", "was", "were", "had", "been"];
 /// Words of a question that are considered.
@@ -77,6 +79,11 @@ fn subjects(words: &[&str]) -> Vec<String> {
     let mut subjects = vec![String::new()];
     if words.iter().any(|word| FIRST_PERSON.has(word)) || words.iter().any(|word| word.contains('我')) {
         subjects.push(USER.to_owned());
+    }
+    for word in words {
+        if OWN_PARENTS.contains(word) {
+            subjects.push(format!("{USER}'s {word}"));
+        }
     }
     for run in runs(words) {
         if let Some(owned) = run.strip_prefix("my ").or_else(|| run.strip_prefix("our ")) {

@@ -12,8 +12,8 @@ use super::words::Break;
 /// Prepositions between verb and value.
 const LEADS: [&str; 8] = ["at", "in", "on", "to", "with", "from", "until", "by"];
 /// Verbs that say nothing that can change.
-const NO_VERBS: [&str; 12] =
-    ["is", "was", "has", "does", "needs", "wants", "says", "means", "looks", "sounds", "seems", "this"];
+const NO_VERBS: [&str; 13] =
+    ["is", "was", "has", "does", "goes", "needs", "wants", "says", "means", "looks", "sounds", "seems", "this"];
 
 /// Adds the claims of verbs in the present whose subject is a thing.
 pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {

@@ -58,8 +58,12 @@ fn find_place(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     if nouns.is_empty() {
         return;
     }
+    let owner = match words[index + 1].text.as_str() {
+        "my" => Subject::Speaker,
+        _ => Subject::Named(String::new()),
+    };
     found.push(Found::stated(
-        Subject::Speaker,
+        owner,
         nouns.join(" "),
         format!("{} {}", words[at].text, value.text),
         index..value.words.end,

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::frames::Shape;
 use super::lists::{
     CARS, DIETS, NO_PROFESSIONS, PETS, PLANS, ROLES, SCHOOLS, SPORTS, STATUSES, SUBJECTS, TIMES, VALUE_ENDS,
-    VALUE_STARTS, WORKPLACES, digits_of,
+    VALUE_STARTS, WORKPLACES,
 };
+use super::numbers;
 use super::words::{Break, Word};
 
 /// Words of a value.
@@ -42,7 +43,8 @@ pub(super) fn read(
     while end < words.len() && end - begin < VALUE_WORDS_MAX {
         let word = &words[end];
         let in_date = shape != Shape::Time && dates.iter().any(|date| date.contains(&word.range.start));
-        let is_part = word.capital || !ends_value(&words[begin..=end], shape);
+        let is_name_part = word.capital && word.text != "i";
+        let is_part = (is_name_part || !ends_value(&words[begin..=end], shape)) && !begins_noun(&words[begin..=end], shape);
         let begins_day =
             shape != Shape::Time && end > begin && is_preposition(&word.text) && is_time(words.get(end + 1));
         if in_date || begins_day || !is_part {
@@ -64,6 +66,13 @@ pub(super) fn read(
     }
     let text = sentence.get(first.range.start..last.range.end)?.to_owned();
     Some(Value { text, words: range })
+}
+
+/// Whether the last of some words begins another noun after a name: "since I quit Arcadia Films the mornings are quiet".
+fn begins_noun(words: &[Word], shape: Shape) -> bool {
+    let [.., name, last] = words else { return false };
+    let is_determiner = matches!(last.text.as_str(), "the" | "my" | "our" | "his" | "her" | "their");
+    matches!(shape, Shape::Name | Shape::Workplace | Shape::Place) && is_determiner && is_name(name) && !last.capital
 }
 
 fn is_time(word: Option<&Word>) -> bool {
@@ -133,7 +142,9 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
             matches!(last.text.as_str(), "lessons" | "lesson" | "classes" | "class" | "course" | "courses")
         }
         Shape::Pet => any(&|word| PETS.has(&word.text)) && !any(&is_number),
-        Shape::Place => any(&|word| word.capital && word.text != "i" && !TIMES.has(&word.text)) && !is_team(&last.text),
+        Shape::Place => {
+            any(&|word| word.capital && word.text != "i" && !is_time(Some(word))) && !is_team(&last.text)
+        }
         Shape::Number => any(&is_number),
         Shape::Workplace => {
             let is_place = WORKPLACES.has(&last.text) || WORKPLACES.has(&words[0].text);
@@ -166,6 +177,11 @@ pub(super) fn is_name(word: &Word) -> bool {
 
 fn is_club(word: &str) -> bool {
     matches!(word, "club" | "choir" | "band" | "league" | "society" | "association" | "orchestra" | "union" | "gym")
+}
+
+/// Whether a word names a profession or a post.
+pub(super) fn is_role(word: &Word) -> bool {
+    ROLES.has(&word.text) || is_profession(&word.text)
 }
 
 /// Whether a word looks like a profession by its ending.
@@ -204,14 +220,14 @@ pub(super) fn is_version(word: &Word) -> bool {
 fn is_unit(word: &str) -> bool {
     matches!(
         word.trim_end_matches('s'),
-        "version" | "dollar" | "euro" | "pound" | "franc" | "percent" | "page" | "point"
+        "version" | "dollar" | "euro" | "pound" | "franc" | "percent" | "page" | "point" | "mg" | "mcg" | "ml" | "kg" | "km"
     ) || word.starts_with(['$', '€', '£'])
         || word.bytes().filter(|byte| *byte == b'.').count() > 1
 }
 
 /// Whether a word is a number in digits or words.
 pub(super) fn is_number(word: &Word) -> bool {
-    word.text.bytes().any(|byte| byte.is_ascii_digit()) || digits_of(&word.text).is_some()
+    word.text.bytes().any(|byte| byte.is_ascii_digit()) || numbers::read(&[word.text.as_str()]).is_some()
 }
 
 fn begins_with_digit(word: &Word) -> bool {

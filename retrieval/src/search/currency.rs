@@ -64,6 +64,7 @@ impl Search<'_> {
             ranking.signals.add(&new);
             ranking.rank(&new);
         }
+        raise_scores(ranking, &outdated);
         if limit_scores(ranking, &outdated) {
             ranking.sort();
         }
@@ -102,7 +103,9 @@ impl Search<'_> {
         let document = table.document(id)?;
         let mut successors = Vec::new();
         let mut reason = Reason::Replaced;
-        for key in self.claims.outdated_keys(document) {
+        let outdated_keys = self.claims.outdated_keys(document);
+        for key in &outdated_keys {
+            let key = *key;
             let of_fact = holding.entry(key).or_insert_with(|| self.claims.holding(key, allowed));
             successors.extend_from_slice(of_fact);
         }
@@ -112,12 +115,34 @@ impl Search<'_> {
                     successors.push(other);
                 }
             }
-            if ledger.replaced_from(table.slot_of(id)?) == NEVER {
+            if outdated_keys.is_empty() && ledger.replaced_from(table.slot_of(id)?) == NEVER {
                 reason = Reason::Ended;
             }
         }
         successors.retain(|successor| *successor != id);
         if successors.is_empty() { None } else { Some(Outdated { document: id, successors, reason }) }
+    }
+}
+
+/// Raises the best successor of each replaced candidate to the candidate's score: it says the same of another time, however
+/// it words it.
+fn raise_scores(ranking: &mut Ranking<'_>, outdated: &[Outdated]) {
+    let positions = ranking.positions();
+    for _ in 0..PASSES_MAX {
+        let mut changed = false;
+        for one in outdated.iter().filter(|one| one.reason == Reason::Replaced) {
+            let Some(position) = positions.get(&one.document) else { continue };
+            let score = ranking.candidates[*position].score;
+            let Some(best) = best_successor(ranking, &positions, &one.successors) else { continue };
+            let best = &mut ranking.candidates[best];
+            if best.score < score {
+                best.score = score;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
     }
 }
 
@@ -147,11 +172,19 @@ fn limit_scores(ranking: &mut Ranking<'_>, outdated: &[Outdated]) -> bool {
 
 /// Returns the highest score of those of some documents that are candidates.
 fn best_score(ranking: &Ranking<'_>, positions: &Positions, documents: &[DocumentId]) -> Option<f32> {
-    let mut best: Option<f32> = None;
+    let best = best_successor(ranking, positions, documents)?;
+    Some(ranking.candidates[best].score)
+}
+
+/// Returns the position of the best of those of some documents that are candidates; the last of equals, which are in the
+/// order of their times.
+fn best_successor(ranking: &Ranking<'_>, positions: &Positions, documents: &[DocumentId]) -> Option<usize> {
+    let mut best: Option<usize> = None;
     for document in documents {
-        if let Some(position) = positions.get(document) {
-            let score = ranking.candidates[*position].score;
-            best = Some(best.map_or(score, |best| best.max(score)));
+        let Some(position) = positions.get(document) else { continue };
+        let score = ranking.candidates[*position].score;
+        if best.is_none_or(|best| score >= ranking.candidates[best].score) {
+            best = Some(*position);
         }
     }
     best

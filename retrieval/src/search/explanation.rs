@@ -162,11 +162,11 @@ fn arms(ranking: &Ranking<'_>, id: DocumentId) -> Vec<ArmRank> {
 }
 
 /// Returns what each group of features adds to the log-odds of a candidate's score. If the score was lowered below that
-/// of what superseded the candidate, the difference belongs to the validity.
+/// of what superseded the candidate, or raised to that of what it superseded, the difference belongs to the validity.
 fn contributions_to(ranking: &Ranking<'_>, candidate: &Candidate) -> Vec<Contribution> {
     let features = &ranking.features[candidate.features];
     let mut contributions = contributions(features);
-    if candidate.score >= probability(features) {
+    if candidate.score == probability(features) {
         return contributions;
     }
     let by_features: f64 = base_log_odds(features) + contributions.iter().map(|part| part.log_odds).sum::<f64>();
