@@ -140,6 +140,8 @@ mod splits;
 mod standing;
 /// Single statements and small talk.
 mod statements;
+/// Daily use of an assistant in seven languages.
+mod talks;
 /// Rules about the repository itself.
 mod tidy;
 /// Queries that name only a time.

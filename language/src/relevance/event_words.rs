@@ -18,7 +18,8 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
             news new event events anything everything something thing things else all tell told say said talk talked \
             mention mentioned note noted write wrote remember recall know list show give us summary summarise summarize \
             recap overview day days time morning afternoon evening night last around about important notable special \
-            please hey remind ask asked experience experienced see saw was were been over course",
+            please hey remind ask asked experience experienced see saw was were been over course \
+            big good bad highlight highlights main",
         ahead: "come comes coming plan plans planned planning schedule scheduled upcoming ahead will next expect \
             expected",
     },
@@ -29,7 +30,7 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
             kündigte neues neue neuigkeiten nachrichten ereignisse erzählt erzählte gesagt sagte besprochen gesprochen \
             erwähnt notiert geschrieben alles etwas sonst zeig zeige nenne liste zusammenfassung überblick tag tage \
             tagen zeit morgen vormittag nachmittag abend abends nacht rund ungefähr etwa wichtig wichtiges besonderes \
-            bitte erlebt",
+            bitte erlebt erlebte erlebten große großen tolles gutes",
         ahead: "steht stehen ansteht anstehen bevor geplant plane planen plant vor vorhaben kommt kommen wird werden",
     },
     EventWords {
@@ -37,7 +38,7 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "passé passe passer arrivé arrive arrivée fait fais faisons faire faisait avons avez ont été est \
             produit eu lieu annoncé annoncée annonce annonces nouvelles nouveau neuf quoi événements dit raconté parlé \
             mentionné noté écrit qu tout chose choses autre autres liste montre donne résumé aperçu jour jours journée \
-            temps matin midi soir soirée nuit autour environ vers important spécial stp",
+            temps matin midi soir soirée nuit autour environ vers important spécial stp vécu vécue grande grand bonne",
         ahead: "prévu prévue prévus prévues prévoit va vais allons vont vient viennent plans programme attend",
     },
     EventWords {
@@ -45,7 +46,8 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "pasó pasa pasado pasar ocurrió ocurre ocurrido sucedió sucede sucedido hizo hice hicimos hicieron hiciste \
             hecho hacer haciendo hubo hay fue era anunció anunciaron anunciado anuncio anuncios noticias novedades nuevo \
             nueva eventos dijo dije dijimos dicho contado conté contó hablamos hablado mencioné mencionó escribí todo \
-            cosa cosas más lista muestra dame resumen día días tiempo mañana tarde noche alrededor importante especial",
+            cosa cosas más lista muestra dame resumen día días tiempo mañana tarde noche alrededor importante especial vivimos \
+            vivido gran grande buena",
         ahead: "viene vienen previsto prevista planes plan planeado programado va voy vamos espera",
     },
     EventWords {
@@ -53,7 +55,7 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "aconteceu acontece acontecido acontecer passou passa passado ocorreu houve há foi era fiz fez fizemos \
             fizeram feito fazer anunciou anunciaram anunciado anunciada anúncio anúncios notícias novidades novo nova \
             eventos disse dissemos dito contou contei falámos falamos mencionou escrevi tudo coisa coisas mais lista \
-            mostra resumo dia dias tempo manhã tarde noite volta importante especial",
+            mostra resumo dia dias tempo manhã tarde noite volta importante especial vivemos vivido grande boa",
         ahead: "vem vêm previsto prevista planos plano planeado planejado marcado vai vou vamos espera",
     },
     EventWords {
@@ -61,7 +63,7 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "successo succede accaduto accade avvenuto avviene capitato fatto fece facemmo fanno fare stato stata c'è era \
             erano annunciato annunciata annuncio annunci notizie novità nuovo nuova eventi detto dissi raccontato \
             parlato menzionato scritto tutto cosa cose altro elenco mostra riassunto giorno giorni tempo mattina mattino \
-            pomeriggio sera notte intorno circa importante speciale",
+            pomeriggio sera notte intorno circa importante speciale vissuto combinato grande bella bello",
         ahead: "viene vengono previsto prevista piani programma programmato va vado andiamo aspetta",
     },
     EventWords {
@@ -69,7 +71,7 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "gebeurd gebeurde gebeurt gebeuren gedaan deed deden doen hand was waren geweest is er aangekondigd nieuws \
             nieuw nieuwe gebeurtenissen gezegd zei verteld vertelde besproken gesproken genoemd genoteerd geschreven \
             alles iets anders lijst toon geef samenvatting overzicht dag dagen tijd ochtend middag avond nacht rond \
-            ongeveer belangrijk bijzonder plaats",
+            ongeveer belangrijk bijzonder bijzonders plaats meegemaakt beleefd beleefden ondernomen grote groot goed leuks",
         ahead: "gepland plan plannen staat staan komt komen gaat gaan zal verwacht",
     },
     EventWords {

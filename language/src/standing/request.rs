@@ -76,6 +76,10 @@ mod tests {
             ("Schlag mir ein Rezept vor", "Ich esse kein Fleisch"),
             ("Écris une lettre à la mairie", "Je suis dyslexique, désormais des phrases courtes"),
             ("Dame una receta para la cena", "Soy celíaca"),
+            ("Hast du einen Vorschlag für das Abendessen?", "Ich vertrage keine Milch"),
+            ("Dove mi consigli di andare a mangiare?", "Sono celiaco"),
+            ("Que sobremesa me sugere para domingo?", "Não posso com lactose"),
+            ("Wat raad je aan voor het ontbijt?", "Ik eet veganistisch"),
         ] {
             assert!(touches(query, statement), "{query}");
         }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::words::{CONDITIONS, RECALLING, REQUEST_BEGINNINGS, REQUEST_PHRASES, RULE_BEGINNINGS, RULES, TOPICS};
+use super::words::{ASKED_FOR, CONDITIONS, RECALLING, REQUEST_BEGINNINGS, REQUEST_PHRASES, RULE_BEGINNINGS, RULES, TOPICS};
 use super::{Topic, Topics};
 use crate::tokenize::{QUESTION_MARKS, fold, writes_no_spaces};
 
@@ -20,6 +20,7 @@ enum Meaning {
     Condition(Topics),
     Rule,
     Request,
+    AskedFor,
     Recalling,
 }
 
@@ -55,6 +56,7 @@ static LISTS: LazyLock<WordLists> = LazyLock::new(|| {
     lists.push((Meaning::Rule, Place::SentenceStart, RULE_BEGINNINGS));
     lists.push((Meaning::Request, Place::SentenceStart, REQUEST_BEGINNINGS));
     lists.push((Meaning::Request, Place::Anywhere, REQUEST_PHRASES));
+    lists.push((Meaning::AskedFor, Place::Anywhere, ASKED_FOR));
     lists.push((Meaning::Recalling, Place::Anywhere, RECALLING));
     let (mut patterns, mut meanings) = (Vec::new(), Vec::new());
     for (meaning, place, list) in lists {
@@ -130,14 +132,19 @@ impl Found {
     pub(super) fn of(text: &str) -> Self {
         let spaced = spaced(text);
         let mut found = Self::default();
+        let mut asks_for_idea = false;
         for hit in LISTS.automaton.find_overlapping_iter(&spaced) {
             match LISTS.meanings[hit.pattern().as_usize()] {
                 Meaning::Topic(topic) => found.topics = found.topics.and(Topics::of(&[topic])),
                 Meaning::Condition(topics) => found.conditions = found.conditions.and(topics),
                 Meaning::Rule => found.is_rule = true,
                 Meaning::Request => found.is_request = true,
+                Meaning::AskedFor => asks_for_idea = true,
                 Meaning::Recalling => found.recalls = true,
             }
+        }
+        if asks_for_idea {
+            (found.is_request, found.recalls) = (true, false);
         }
         found
     }

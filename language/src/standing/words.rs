@@ -22,16 +22,17 @@ pub(super) const TOPICS: &[TopicWords] = &[
         words: "eat eating food* meal* dinner* lunch* breakfast* supper brunch* snack* recipe* cook cooking cooked bake \
             baking menu* restaurant* cafe* coffee* latte* tea drink drinks cocktail* smoothie* shake shakes dessert* \
             cake* pasta pizza* soup* salad* picnic* barbecue* bbq takeaway* takeout groceries grocery ingredient* dish \
-            dishes cuisine buffet catering platter* sandwich* wine beer juice chocolate* \
+            dishes cuisine buffet catering platter* sandwich* wine beer juice chocolate* hungry starving starter* bakery \
             essen mahlzeit* abendessen mittagessen fruhstuck* rezept* kochen koche backen menu getrank* trinken kuchen \
-            torte* nachtisch* vesper* brotzeit* imbiss* speise* zutat* salat* suppe* nudel* kaffee wein bier \
-            manger repas diner dejeuner* recette* cuisin* gouter* gateau* boisson* boire plat plats apero* pique_nique \
+            torte* nachtisch* vesper* brotzeit* imbiss* speise* zutat* salat* suppe* nudel* kaffee wein bier hunger hungrig* \
+            gasthof* gaststatte* backerei* frisst \
+            manger repas diner dejeuner* recette* cuisin* gouter* gateau* boisson* boire plat plats apero* pique_nique faim traiteur* boulangerie* \
             comer comida* cena cenar cenas almuerzo* almorzar desayun* receta* cocin* postre* tarta* bebida* beber \
-            plato* merienda* tapas \
-            jantar* almoco* receita* cozinh* sobremesa* bolo bolos prato* lanche* \
+            plato* merienda* tapas hambre parrilla* asado* panaderia* \
+            jantar* almoco* receita* cozinh* sobremesa* bolo bolos prato* lanche* fome petisco* padaria* \
             mangiare cibo cene pranzo colazione ricetta* cucin* dolci torta* bevanda* bere ristorant* piatto piatti \
-            merenda* spuntino* \
-            eten maaltijd* avondeten ontbijt* recepten koken bakken toetje* taart* drank* drinken gerecht* hapje* \
+            merenda* spuntino* fame trattori* pizzeri* gelat* \
+            eten maaltijd* avondeten ontbijt* recepten koken bakken toetje* taart* drank* drinken gerecht* hapje* honger bakker* \
             吃 饭 餐 做菜 菜单 喝 食べ 料理 ご飯 ランチ ディナー レシピ 飲み",
     },
     TopicWords {
@@ -65,8 +66,9 @@ pub(super) const TOPICS: &[TopicWords] = &[
     TopicWords {
         topic: Topic::Appointments,
         words: "calendar* schedul* appointment* meeting* slot slots lesson* reschedul* deadline* booking* \
-            timetable* available availability \
-            termin* kalender* besprechung* stundenplan* \
+            timetable* available availability which_day what_day what_time which_time book_me \
+            welchen_tag welcher_tag um_wie_viel_uhr quel_jour quelle_heure que_dia a_que_hora che_giorno a_che_ora welke_dag \
+            hoe_laat marque* marca* termin* kalender* besprechung* stundenplan* \
             rendez_vous agenda* calendrier* reunion* horaire* \
             cita citas calendario* horario* \
             consulta* reuniao reunioes marcar \
@@ -101,7 +103,9 @@ pub(super) const CONDITIONS: &[Condition] = &[
     Condition {
         topics: Topics::of(&[Topic::Food]),
         words: "vegetarian* vegan vegans veganism veggie pescatarian* vegetari* vegano vegana vegane veganer coeliac* celiac* \
-            zoliakie celiaqu* gluten* lactose laktose* lattosio lactosa halal kosher koscher caffeine koffein* non_veg don't_eat doesn't_eat can't_eat cannot_eat don't_drink doesn't_drink no_meat \
+            zoliakie celiaqu* gluten* lactose laktose* lattosio lactosa halal kosher koscher caffeine koffein* non_veg don't_eat doesn't_eat can't_eat cannot_eat don't_drink doesn't_drink no_meat veganist* shellfish nut_allergy \
+            zuckerkrank* vertrage_kein* vertragt_kein* keine_milch no_puedo_comer no_tolero nao_posso_comer nao_posso_com \
+            non_posso_mangiare je_ne_supporte_pas ne_supporte_pas kan_niet_tegen mag_geen \
             esse_kein* isst_kein* esse_nicht trinke_kein* ne_mange_pas ne_mange_plus ne_bois_pas no_como no_come no_bebo \
             nao_como nao_come nao_bebo non_mangio non_mangia non_bevo eet_geen drink_geen 素食 吃素 菜食 ベジタリアン",
     },
@@ -126,13 +130,15 @@ pub(super) const CONDITIONS: &[Condition] = &[
 /// Words that make a statement a rule for the future.
 pub(super) const RULES: &str = "from_now_on in_future in_the_future ground_rule* house_rule* the_rule new_rule rule_is \
     please_no please_never please_always please_don't no_more don't_ever not_even always_use never_use must_never \
-    must_always first_rule \
-    ab_sofort ab_jetzt kunftig in_zukunft bitte_kein* bitte_nie bitte_immer bitte_nicht regel \
-    desormais dorenavant a_l'avenir regle jamais_de toujours_en \
-    a_partir_de_ahora de_ahora_en_adelante norma_de_la_casa regla siempre_en por_favor_no \
-    a_partir_de_agora daqui_em_diante regra por_favor_nao \
-    d'ora_in_poi da_ora_in_poi regola per_favore_non \
-    vanaf_nu voortaan regel_is liever_geen \
+    must_always first_rule never_suggest never_book never_schedule never_send never_call never_ring never_put never_give \
+    don't_suggest don't_book don't_schedule don't_put \
+    ab_sofort ab_jetzt kunftig in_zukunft bitte_kein* bitte_nie bitte_immer bitte_nicht bitte_merken merk_dir regel \
+    leg_mir_kein* gib_mir_kein* schlag_mir_kein* nie_vor nie_nach \
+    desormais dorenavant a_l'avenir regle jamais_de toujours_en ne_me_propose ne_me_mets jamais_avant jamais_apres \
+    a_partir_de_ahora de_ahora_en_adelante norma_de_la_casa regla siempre_en por_favor_no no_me_pongas no_me_agendes no_me_recomiendes nunca_antes nunca_despues \
+    a_partir_de_agora daqui_em_diante regra por_favor_nao nao_me_marque* nao_me_sugira* nunca_antes nunca_depois \
+    d'ora_in_poi da_ora_in_poi regola per_favore_non non_propormi non_mettermi mai_prima mai_dopo \
+    vanaf_nu voortaan regel_is liever_geen plan_nooit plan_geen nooit_voor nooit_na \
     从现在起 以后不要 これから 気をつけて";
 
 /// Words with which a sentence begins that is a rule.
@@ -153,14 +159,30 @@ pub(super) const REQUEST_BEGINNINGS: &str = "suggest recommend plan make write d
 
 /// Phrases that ask for advice or for work, wherever they stand.
 pub(super) const REQUEST_PHRASES: &str = "can_you could_you would_you will_you please any_ideas what_should what_can how_should \
-    where_should which_should should_i can_i how_do_i how_can_i what_do_you_suggest what_would_you \
-    kannst_du konntest_du konnen_sie bitte was_soll was_kann was_muss wo_kann wie_kann soll_ich kann_ich \
-    peux_tu pourrais_tu pouvez_vous s'il_te_plait s'il_vous_plait que_dois qu'est_ce_que_je_peux je_peux \
-    puedes podrias por_favor que_puedo que_debo como_puedo que_me_tomo \
-    podes poderias que_posso o_que_devo como_posso \
-    puoi potresti per_favore cosa_posso cosa_devo come_posso \
-    kun_je zou_je alsjeblieft wat_kan wat_moet hoe_kan \
+    where_should which_should should_i can_i how_do_i how_can_i do_you_suggest do_you_recommend would_you_suggest \
+    would_you_recommend what_would_you any_suggestion* any_tips a_suggestion an_idea what_could_i where_could_i \
+    kannst_du konntest_du konnen_sie bitte was_soll was_kann was_konnte was_muss wo_kann wo_konnte wie_kann soll_ich \
+    kann_ich konnte_ich empfiehlst_du ratst_du schlagst_du wurdest_du einen_vorschlag eine_idee einen_tipp ideen tipps \
+    brauche_eine brauche_einen brauche_ein \
+    peux_tu pourrais_tu pouvez_vous pourriez_vous s'il_te_plait s'il_vous_plait que_dois qu'est_ce_que_je_peux je_peux \
+    je_pourrais tu_me_conseilles tu_me_proposes tu_proposes tu_conseilles vous_me_conseillez une_idee des_idees idee_de \
+    une_suggestion un_conseil il_me_faut \
+    puedes podrias podes por_favor que_puedo que_debo como_puedo que_podria que_me_tomo me_recomiendas me_recomendas \
+    recomendame me_sugieres me_sugeris sugerime me_aconsejas alguna_idea una_idea algun_consejo tirame necesito_un \
+    necesito_una \
+    poderias poderia pode_sugerir que_posso o_que_devo como_posso me_sugere* me_recomenda* me_aconselha* me_propoe* \
+    alguma_ideia uma_ideia uma_sugestao preciso_de preciso_duma preciso_dum \
+    puoi potresti per_favore cosa_posso cosa_potrei cosa_devo come_posso mi_consigli mi_suggerisci mi_proponi \
+    qualche_idea un'idea un_consiglio mi_serve \
+    kun_je zou_je zou_ik alsjeblieft wat_kan wat_moet hoe_kan raad_je stel_je adviseer_je weet_jij een_idee een_tip \
+    tips suggesties \
     怎么 帮我 ください 作って 書いて 選んで 推荐";
+
+/// Words for what a request asks for, which make a request of a question that begins like one about the past: "hast du einen
+/// Vorschlag?".
+pub(super) const ASKED_FOR: &str = "einen_vorschlag vorschlage eine_idee ideen einen_tipp tipps une_idee des_idees une_suggestion \
+    un_conseil alguna_idea una_idea algun_consejo alguma_ideia uma_sugestao qualche_idea un'idea un_consiglio een_idee \
+    ideeen een_tip suggesties any_ideas any_tips any_suggestion*";
 
 /// Phrases of questions about what was said or done, which are no requests.
 pub(super) const RECALLING: &str = "did_you did_i did_we did_she did_he did_they do_you_remember you_told you_said i_told i_said \

@@ -46,6 +46,26 @@ const SAYING: [&str; 20] = [
     "advised",
 ];
 
+/// Verbs that say in one word that the assistant said something: Spanish and Portuguese.
+const YOU_SAID: [&str; 15] = [
+    "recomendaste", "sugeriste", "dijiste", "aconsejaste", "propusiste", "mencionaste", "explicaste", "disseste",
+    "aconselhaste", "propuseste", "explicaste", "indicaste", "aconselhou", "recomendou", "sugeriu",
+];
+/// What the assistant did, after [`YOU_HAVE`].
+const HAVE_SAID: [&str; 46] = [
+    "empfohlen", "vorgeschlagen", "gesagt", "geraten", "genannt", "gegeben", "erwahnt", "erklart", "geschrieben",
+    "conseille", "conseillee", "recommande", "recommandee", "propose", "proposee", "dit", "suggere", "suggeree", "donne",
+    "indique", "explique", "recomendado", "sugerido", "dicho", "aconsejado", "propuesto", "mencionado", "explicado", "dado",
+    "dito", "consigliato", "consigliata", "suggerito", "suggerita", "detto", "proposto", "proposta", "raccomandato",
+    "indicato", "aangeraden", "voorgesteld", "gezegd", "geadviseerd", "genoemd", "gegeven", "aanbevolen",
+];
+/// Words that say that "you" did something, in the second person: German, French, Spanish, Portuguese, Italian, Dutch.
+const YOU_HAVE: [&str; 14] = [
+    "hast", "hattest", "m'as", "m'avais", "as", "avais", "has", "habias", "tinhas", "hai", "avevi", "heb", "had", "hebt",
+];
+/// Words between such a word and what was done.
+const SAID_WITHIN: usize = 8;
+
 /// Whether a query speaks of the person who asks: "my", "ich".
 pub fn is_in_first_person(query: &str) -> bool {
     let words: Vec<String> = query.unicode_words().map(tokenize::fold).collect();
@@ -94,12 +114,32 @@ fn chat_speaker(words: &[String]) -> Option<&'static str> {
 
 /// Whether the words ask for something that the assistant said.
 fn refers_to_assistant(words: &[String]) -> bool {
+    if words.iter().any(|word| YOU_SAID.contains(&word.as_str())) || says_you_have_said(words) {
+        return true;
+    }
     for (index, pair) in words.windows(2).enumerate() {
         if pair[0] != "you" || !SAYING.contains(&pair[1].as_str()) {
             continue;
         }
         let is_request = index > 0 && REQUESTS.contains(&words[index - 1].as_str());
         if !is_request {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the words have "you have" and, soon after it, what the assistant did: "hast du mir empfohlen".
+fn says_you_have_said(words: &[String]) -> bool {
+    for (index, word) in words.iter().enumerate() {
+        let next = words.get(index + 1).map(String::as_str);
+        let is_you = match word.as_str() {
+            "heb" | "had" | "hebt" => matches!(next, Some("je" | "jij")),
+            "as" | "avais" => index > 0 && words[index - 1] == "tu" || next == Some("tu"),
+            word => YOU_HAVE.contains(&word),
+        };
+        let mut after = words[index + 1..].iter().take(SAID_WITHIN);
+        if is_you && after.any(|word| HAVE_SAID.contains(&word.as_str())) {
             return true;
         }
     }
@@ -125,6 +165,12 @@ mod tests {
             "Which hotel did you recommend?",
             "What was the recipe you gave me for my party?",
             "What did you say about tides?",
+            "Welches Hotel hattest du mir empfohlen?",
+            "Quel hôtel m'avais-tu conseillé ?",
+            "¿Qué hotel me recomendaste?",
+            "Que hotel me aconselhou?",
+            "Quale albergo mi avevi consigliato?",
+            "Welk hotel heb je me aangeraden?",
         ] {
             assert_eq!(speaker(assistant), Some("assistant"), "{assistant}");
         }
