@@ -7,6 +7,24 @@ use serde_json::json;
 use crate::support::provider::Provider;
 use crate::support::{Server, fresh};
 
+/// Stores what a user said at a time.
+fn say(server: &Server, text: &str, at: &str) {
+    let body = json!({"session_id": at, "occurred_at": at, "messages": [{"role": "user", "content": text}]});
+    assert_eq!(server.post("/v1/memories?wait=30", &body).body["status"], "ingested");
+}
+
+#[test]
+fn an_answer_about_the_past_says_until_when_it_was_so() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    say(&server, "I live in Oslo.", "2025-01-10T09:00:00Z");
+    say(&server, "I moved to Bergen.", "2025-06-10T09:00:00Z");
+    let answer = |question: &str| server.post("/v1/answer", &json!({"q": question})).body["answer"].clone();
+    assert_eq!(answer("Where did I use to live?"), "User: I live in Oslo. (former, until 2025-06-10)");
+    assert_eq!(answer("Where did I live in March 2025?"), "User: I live in Oslo. (former, until 2025-06-10)");
+    assert_eq!(answer("Where do I live?"), "User: I moved to Bergen.");
+}
+
 #[test]
 fn a_question_is_answered_from_a_memory_of_one_megabyte() {
     let (_folder, data) = fresh();

@@ -168,12 +168,11 @@ fn a_context_stays_within_its_tokens() {
 #[test]
 fn a_value_that_no_longer_holds_is_shown_only_for_a_question_about_the_past() {
     let (_folder, data) = fresh();
-    // An encoder finds the memory itself, which is then shown in place of its claim.
-    let server = Server::start_with_models(&data, "");
+    let server = Server::start(&data);
     say(&server, "I live in Oslo.", "2025-01-10T09:00:00Z");
     say(&server, "I moved to Bergen.", "2025-06-10T09:00:00Z");
     let now = context(&server, "q=Where+do+I+live%3F");
-    assert!(text(&now).starts_with("- user, home: bergen (since 2025-06-10) [1]"), "{now}");
+    assert!(text(&now).starts_with("- 10 Jun 2025 User: I moved to Bergen. [1]"), "{now}");
     assert!(!text(&now).to_lowercase().contains("oslo"), "{now}");
     let past = context(&server, "q=Where+did+I+use+to+live%3F");
     assert!(text(&past).contains("(former, until 2025-06-10) ["), "{past}");

@@ -98,6 +98,13 @@ fn start_of(date: Date, zone: &TimeZone) -> Option<i64> {
     Some(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond())
 }
 
+/// Returns the day of a time in a zone; in UTC without one.
+pub fn day_of(at_ms: i64, zone: Option<&TimeZone>) -> Option<Date> {
+    let at = Timestamp::from_millisecond(at_ms).ok()?;
+    let zone = zone.cloned().unwrap_or(TimeZone::UTC);
+    Some(at.to_zoned(zone).date())
+}
+
 /// Formats a time as in API responses: RFC 3339 in UTC.
 pub fn format_ms(milliseconds: i64) -> Option<String> {
     Timestamp::from_millisecond(milliseconds).ok().map(|at| at.to_string())

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use cuebase_storage::memory_file::markdown;
+use jiff::tz::TimeZone;
 
 use super::blocks::{Block, BlockKind, blocks};
 use super::citation::{Citation, section_at};
@@ -74,12 +75,17 @@ struct OpenHeading<'q> {
     matched: MatchedTerms<'q>,
 }
 
-/// Answers from hits, the best first; `None` when they hold no answer. `terms` are the question's content words.
+/// Answers from hits, the best first; `None` when they hold no answer. `terms` are the question's content words. What has
+/// ended is marked with its last day in `zone`, or in UTC.
 ///
 /// # Errors
 ///
 /// If the client has left.
-pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<ExtractiveAnswer>, ClientLeft> {
+pub(super) fn answer(
+    hits: &[FoundMemory],
+    terms: &[String],
+    zone: Option<&TimeZone>,
+) -> Result<Option<ExtractiveAnswer>, ClientLeft> {
     let question = QuestionTerms::of(terms);
     let mut candidates = Vec::new();
     let quotations = Quotations::of(hits.iter().map(|hit| hit.memory.content.as_str()));
@@ -110,7 +116,11 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<Ex
                 namespace: hit.namespace_text(),
             });
         }
-        chosen.push(ChosenPassage { hit, start, is_block, text: passage.text });
+        let mut text = passage.text;
+        if !is_block {
+            text.push_str(&hit.former_mark(zone));
+        }
+        chosen.push(ChosenPassage { hit, start, is_block, text });
     }
     Ok(Some(ExtractiveAnswer { answer: join(chosen), citations }))
 }
@@ -400,7 +410,7 @@ mod tests {
         for (hit, name) in hits.iter_mut().zip(["a", "b"]) {
             hit.namespace = NamespaceName::new(name);
         }
-        let extract = answer(&hits, &content_terms("Which cone does the kiln reach?"))
+        let extract = answer(&hits, &content_terms("Which cone does the kiln reach?"), None)
             .expect("the client waits")
             .expect("an answer");
         assert_eq!(extract.answer, "The kiln is old. The kiln reaches cone ten. The kiln reaches cone six.");

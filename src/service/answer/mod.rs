@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use cuebase_language::claims::{self, AskedPeriod};
 use cuebase_language::dates;
 use cuebase_retrieval::Currency;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +94,7 @@ impl Reads {
         let text = match self.ask_model(question, &findings.hits) {
             ModelOutcome::Answered(text) => Some(text),
             ModelOutcome::NoAnswer => None,
-            ModelOutcome::Unavailable => extractive_answer(&findings.hits, &findings.terms)?,
+            ModelOutcome::Unavailable => extractive_answer(&findings, request.zone.as_ref())?,
         };
         let Some(text) = text else {
             return Err(Error::not_found(ErrorCode::NoAnswer, "the memories hold no answer to this question"));
@@ -125,7 +126,8 @@ impl Reads {
 }
 
 /// Returns an answer made of quotes; `None` when the hits hold no answer.
-fn extractive_answer(hits: &[FoundMemory], terms: &[String]) -> Result<Option<AnswerText>> {
-    let Some(ExtractiveAnswer { answer, citations }) = extractive::answer(hits, terms)? else { return Ok(None) };
+fn extractive_answer(findings: &SearchResult, zone: Option<&TimeZone>) -> Result<Option<AnswerText>> {
+    let answered = extractive::answer(&findings.hits, &findings.terms, zone)?;
+    let Some(ExtractiveAnswer { answer, citations }) = answered else { return Ok(None) };
     Ok(Some(AnswerText { answer, citations, model: EXTRACTIVE.to_owned() }))
 }

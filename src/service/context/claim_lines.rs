@@ -16,8 +16,9 @@ use cuebase_retrieval::{ClaimTime, Error as IndexError, Snapshot, SubjectClaim};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::layout::{Entry, EntryKind, day_of, namespace_note};
+use super::layout::{Entry, EntryKind, namespace_note};
 use super::response::ContextCitation;
+use crate::memory::time::day_of;
 use crate::service::profile::without_repetitions;
 use crate::service::retrieval::RetrievalRequest;
 

@@ -8,9 +8,7 @@ use std::collections::HashMap;
 
 use cuebase_language::text::sentences::bounds;
 use cuebase_language::text::steps::Steps;
-use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 use super::response::{ContextCitation, Marks};
 use crate::model::StaticTable;
@@ -291,13 +289,6 @@ pub(super) fn namespace_note(namespace: Option<&str>) -> String {
         Some(namespace) => format!(" ({namespace})"),
         None => String::new(),
     }
-}
-
-/// Returns the day of a time in a zone; in UTC without one.
-pub(super) fn day_of(at_ms: i64, zone: Option<&TimeZone>) -> Option<Date> {
-    let at = Timestamp::from_millisecond(at_ms).ok()?;
-    let zone = zone.cloned().unwrap_or(TimeZone::UTC);
-    Some(at.to_zoned(zone).date())
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use cuebase_storage::memory_file::markdown::{self, Section};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::layout::{Entry, EntryKind, day_of, namespace_note};
+use super::layout::{Entry, EntryKind, namespace_note};
 use super::response::ContextCitation;
 use crate::memory::files::Details;
+use crate::memory::time::day_of;
 use crate::service::retrieval::FoundMemory;
 
 /// How memories become entries.
@@ -103,12 +104,7 @@ impl Passages<'_> {
         {
             dates.push_str(&format!(" (on a day until {last})"));
         }
-        if !hit.validity.current {
-            match self.day(hit.validity.until) {
-                Some(day) => dates.push_str(&format!(" (former, until {day})")),
-                None => dates.push_str(" (former)"),
-            }
-        }
+        dates.push_str(&hit.former_mark(self.zone));
         if day.is_none()
             && let Some(day) = self.day(hit.memory.updated)
         {

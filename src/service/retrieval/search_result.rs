@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cuebase_retrieval::{Arms, Head, Hit, Listed, Memory, ValidityState};
 use cuebase_storage::NamespaceName;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use super::arm::Arm;
 use super::explanation::ExplanationView;
 use super::remote::RemoteNamespace;
 use crate::error::Error;
+use crate::memory::time::day_of;
 use crate::namespace::registry::Lease;
 
 /// The result of a search or a listing, in one namespace or in several.
@@ -127,6 +129,18 @@ impl FoundMemory {
         let arms = Arms::default();
         let also = Vec::new();
         Self { memory, score: 1.0, arms, via: None, validity, also, namespace: None, explanation: None }
+    }
+
+    /// Returns the mark of a memory that does not hold, with the day on which it ended: " (former, until 2026-03-04)".
+    /// Empty if it holds.
+    pub fn former_mark(&self, zone: Option<&TimeZone>) -> String {
+        if self.validity.current {
+            return String::new();
+        }
+        match self.validity.until.and_then(|until| day_of(until, zone)) {
+            Some(day) => format!(" (former, until {day})"),
+            None => " (former)".to_owned(),
+        }
     }
 
     /// Returns the namespace of the memory as text, if the request searches several.
