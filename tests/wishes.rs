@@ -132,3 +132,24 @@ fn a_message_that_must_not_be_stored_is_in_no_memory_and_no_source() {
     let body = json!({"messages": [{"role": "user", "content": "x", "store": false}]});
     assert_eq!(server.post(&format!("/v1/conversations/{conversation}/messages"), &body).status, 400);
 }
+
+#[test]
+fn a_wish_that_is_kept_already_counts_for_a_message_that_comes_late() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    for (session, late, wish) in [
+        ("a", "My knee hurts again.", "Please don't remember this."),
+        ("b", "I live in Oslo.", "Forget that I live in Oslo."),
+    ] {
+        let message = |text: &str| json!([{"role": "user", "content": text}]);
+        let at = |time: &str| format!("2026-03-04T10:0{time}:00Z");
+        let wished = json!({"session_id": session, "occurred_at": at("5"), "messages": message(wish)});
+        store(&server, &wished);
+        let written = store(
+            &server,
+            &json!({"session_id": session, "occurred_at": at("1"), "messages": message(late)}),
+        );
+        assert_eq!(written["dropped"], json!([{"message": 0, "reason": "asked_not_to"}]), "{written}");
+    }
+    assert_eq!(memories(&server), Vec::<String>::new());
+}

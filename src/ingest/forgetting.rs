@@ -27,10 +27,20 @@ pub struct AskedToForget<'a> {
     pub tail: &'a SessionTail,
 }
 
-/// Reads the wishes of a conversation.
+/// Reads the wishes of a conversation. If it comes late, a wish of the next message, which is kept already, counts for its
+/// messages, too.
 pub fn wishes_of(tail: &SessionTail, conversation: &Conversation, accepted_at: Timestamp) -> Wishes {
-    let messages = messages_of(conversation, accepted_at);
-    wishes::find(&tail.messages(), &messages)
+    let mut messages = messages_of(conversation, accepted_at);
+    let before = tail.messages();
+    let own = wishes::find(&before, &messages);
+    let Some(next) = tail.next_message() else { return own };
+    let count = messages.len();
+    messages.push(next);
+    let mut all = wishes::find(&before, &messages);
+    all.asked_not_to.retain(|index| *index < count);
+    all.shortened.retain(|(index, _)| *index < count);
+    // What the next message asks to forget of earlier writes was forgotten when it was ingested.
+    Wishes { forget: own.forget, ..all }
 }
 
 /// Returns the messages of a conversation as the built-in extractor reads them.

@@ -254,9 +254,14 @@ impl SessionTail {
         self.messages.iter().map(EarlierMessage::read).collect()
     }
 
+    /// Returns the first message after the write, if a later one is kept already.
+    pub(super) fn next_message(&self) -> Option<conversation::Message<'_>> {
+        self.next.as_ref().map(EarlierMessage::read)
+    }
+
     /// Returns the messages around the write, as extraction reads them.
     pub(super) fn surroundings(&self) -> Surroundings<'_> {
-        Surroundings { before: self.messages(), after: self.next.as_ref().map(EarlierMessage::read) }
+        Surroundings { before: self.messages(), after: self.next_message() }
     }
 
     /// Returns a message as the source of memories, by its index.
