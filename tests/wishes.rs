@@ -145,10 +145,8 @@ fn a_wish_that_is_kept_already_counts_for_a_message_that_comes_late() {
         let at = |time: &str| format!("2026-03-04T10:0{time}:00Z");
         let wished = json!({"session_id": session, "occurred_at": at("5"), "messages": message(wish)});
         store(&server, &wished);
-        let written = store(
-            &server,
-            &json!({"session_id": session, "occurred_at": at("1"), "messages": message(late)}),
-        );
+        let written =
+            store(&server, &json!({"session_id": session, "occurred_at": at("1"), "messages": message(late)}));
         assert_eq!(written["dropped"], json!([{"message": 0, "reason": "asked_not_to"}]), "{written}");
     }
     assert_eq!(memories(&server), Vec::<String>::new());

@@ -130,7 +130,10 @@ impl Jobs {
             work: QueuedWork::Reextract { source },
         };
         let deadline = Instant::now() + self.settings.ingestion.timeout;
-        reextraction::preview(&Attempt { ingestion: &ingestion, namespace: &open, entry: &entry, now, deadline }, source)
+        reextraction::preview(
+            &Attempt { ingestion: &ingestion, namespace: &open, entry: &entry, now, deadline },
+            source,
+        )
     }
 
     fn ingestion(&self) -> Ingestion {

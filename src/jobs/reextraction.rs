@@ -62,7 +62,8 @@ impl ReadAgain {
     fn read(attempt: &Attempt<'_>, source: MessageId) -> Result<Option<Self>> {
         let store = &attempt.ingestion.store;
         let namespace = attempt.entry.namespace_id;
-        let (Some(kept), Some(paths)) = (store.source(namespace, source)?, store.source_paths(namespace, source)?) else {
+        let (Some(kept), Some(paths)) = (store.source(namespace, source)?, store.source_paths(namespace, source)?)
+        else {
             return Ok(None);
         };
         let kept = KeptSource::of(&kept)?;

@@ -65,7 +65,9 @@ fn find_payment(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let thing = words[index..].iter().position(|word| word.text == "for").map(|at| index + at + 1);
     let thing = thing.and_then(|at| values::read(sentence.text, words, at, Shape::Any, &sentence.dates));
     let subject = match thing {
-        Some(thing) if words[thing.words.start - 1].text == "my" => Subject::Named(format!("{SPEAKER}'s {}", thing.text)),
+        Some(thing) if words[thing.words.start - 1].text == "my" => {
+            Subject::Named(format!("{SPEAKER}'s {}", thing.text))
+        }
         Some(thing) => Subject::Named(thing.text),
         None => Subject::Named(String::new()),
     };

@@ -10,14 +10,26 @@ use crate::tokenize::is_stop_word;
 
 /// Units of doses.
 const UNITS: [&str; 16] = [
-    "mg", "mcg", "µg", "ug", "g", "ml", "iu", "milligram", "microgram", "gram", "unit", "drop", "puff", "tablet", "pill",
+    "mg",
+    "mcg",
+    "µg",
+    "ug",
+    "g",
+    "ml",
+    "iu",
+    "milligram",
+    "microgram",
+    "gram",
+    "unit",
+    "drop",
+    "puff",
+    "tablet",
+    "pill",
     "capsule",
 ];
 /// Verbs of taking and prescribing.
-const TAKING: [&str; 13] = [
-    "take", "takes", "taking", "on", "prescribed", "put", "gave", "gives", "get", "gets", "got", "inject",
-    "injects",
-];
+const TAKING: [&str; 13] =
+    ["take", "takes", "taking", "on", "prescribed", "put", "gave", "gives", "get", "gets", "got", "inject", "injects"];
 /// Words between the verb and the dose.
 const APART_MAX: usize = 8;
 
@@ -103,7 +115,8 @@ fn medicine_before(words: &[Word], number: usize) -> Option<(String, usize)> {
 fn is_medicine(word: &Word) -> bool {
     let is_plain = word.text.len() > 4 && word.text.chars().all(|c| c.is_alphabetic() || c == '-');
     let is_function = is_stop_word(&word.text) || VALUE_ENDS.has(&word.text) || ADVERBS.has(&word.text);
-    let is_other = matches!(word.text.as_str(), "daily" | "twice" | "every" | "morning" | "evening" | "night" | "water");
+    let is_other =
+        matches!(word.text.as_str(), "daily" | "twice" | "every" | "morning" | "evening" | "night" | "water");
     is_plain && !is_function && !is_other && !is_unit(&word.text) && !AUXILIARIES.has(&word.text)
 }
 

@@ -110,7 +110,9 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     }
     // "The page is hosted on Netlify" is read by its verb.
     let is_participle = value_words[0].text.ends_with("ed")
-        && words.get(value.words.start + 1).is_some_and(|next| values::is_preposition(&next.text) || next.text == "for");
+        && words
+            .get(value.words.start + 1)
+            .is_some_and(|next| values::is_preposition(&next.text) || next.text == "for");
     if is_participle || value_words[0].text == "set" {
         return;
     }
@@ -128,7 +130,8 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
 
 /// Whether a word belongs to "set for", "planned for", "scheduled for".
 fn leads_time(words: &[Word], index: usize) -> bool {
-    let is_verb = |at: usize| words.get(at).is_some_and(|word| matches!(word.text.as_str(), "set" | "planned" | "scheduled"));
+    let is_verb =
+        |at: usize| words.get(at).is_some_and(|word| matches!(word.text.as_str(), "set" | "planned" | "scheduled"));
     let is_for = |at: usize| words.get(at).is_some_and(|word| word.text == "for");
     (is_verb(index) && is_for(index + 1)) || (is_for(index) && index > 0 && is_verb(index - 1))
 }
@@ -152,8 +155,21 @@ fn is_amount(attribute: &str) -> bool {
     let last = attribute.rsplit(' ').next().unwrap_or(attribute);
     matches!(
         last,
-        "price" | "rent" | "salary" | "budget" | "cost" | "fee" | "mortgage" | "rate" | "allowance" | "deposit" | "wage"
-            | "commute" | "instalment" | "installment" | "premium"
+        "price"
+            | "rent"
+            | "salary"
+            | "budget"
+            | "cost"
+            | "fee"
+            | "mortgage"
+            | "rate"
+            | "allowance"
+            | "deposit"
+            | "wage"
+            | "commute"
+            | "instalment"
+            | "installment"
+            | "premium"
     )
 }
 

@@ -296,7 +296,8 @@ fn exchanged(sentence: &Sentence<'_>, begin: usize, frame: &Frame) -> Option<Val
         return None;
     }
     let words = sentence.words.get(begin..)?;
-    let lead = words.iter().take(GAP_WORDS_MAX + 1).position(|word| matches!(word.text.as_str(), "for" | "with" | "by"))?;
+    let lead =
+        words.iter().take(GAP_WORDS_MAX + 1).position(|word| matches!(word.text.as_str(), "for" | "with" | "by"))?;
     if lead == 0 {
         return None;
     }

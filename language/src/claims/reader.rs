@@ -10,7 +10,9 @@ use jiff::tz::TimeZone;
 use super::clause::{self, LAST, SPEAKER, Subject};
 use super::sentence::{Found, Sentence};
 use super::words::Break;
-use super::{amounts, changed, contacts, corrections, counts, doses, ends, general, languages, names, phrases, things, uses};
+use super::{
+    amounts, changed, contacts, corrections, counts, doses, ends, general, languages, names, phrases, things, uses,
+};
 use crate::dates::DateSpan;
 use crate::dates::statement::{self as dates, DateMention};
 use crate::text::sentences::sentences;

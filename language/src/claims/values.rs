@@ -44,7 +44,8 @@ pub(super) fn read(
         let word = &words[end];
         let in_date = shape != Shape::Time && dates.iter().any(|date| date.contains(&word.range.start));
         let is_name_part = word.capital && word.text != "i";
-        let is_part = (is_name_part || !ends_value(&words[begin..=end], shape)) && !begins_noun(&words[begin..=end], shape);
+        let is_part =
+            (is_name_part || !ends_value(&words[begin..=end], shape)) && !begins_noun(&words[begin..=end], shape);
         let begins_day =
             shape != Shape::Time && end > begin && is_preposition(&word.text) && is_time(words.get(end + 1));
         if in_date || begins_day || !is_part {
@@ -142,9 +143,7 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
             matches!(last.text.as_str(), "lessons" | "lesson" | "classes" | "class" | "course" | "courses")
         }
         Shape::Pet => any(&|word| PETS.has(&word.text)) && !any(&is_number),
-        Shape::Place => {
-            any(&|word| word.capital && word.text != "i" && !is_time(Some(word))) && !is_team(&last.text)
-        }
+        Shape::Place => any(&|word| word.capital && word.text != "i" && !is_time(Some(word))) && !is_team(&last.text),
         Shape::Number => any(&is_number),
         Shape::Workplace => {
             let is_place = WORKPLACES.has(&last.text) || WORKPLACES.has(&words[0].text);
@@ -220,7 +219,19 @@ pub(super) fn is_version(word: &Word) -> bool {
 fn is_unit(word: &str) -> bool {
     matches!(
         word.trim_end_matches('s'),
-        "version" | "dollar" | "euro" | "pound" | "franc" | "percent" | "page" | "point" | "mg" | "mcg" | "ml" | "kg" | "km"
+        "version"
+            | "dollar"
+            | "euro"
+            | "pound"
+            | "franc"
+            | "percent"
+            | "page"
+            | "point"
+            | "mg"
+            | "mcg"
+            | "ml"
+            | "kg"
+            | "km"
     ) || word.starts_with(['$', '€', '£'])
         || word.bytes().filter(|byte| *byte == b'.').count() > 1
 }

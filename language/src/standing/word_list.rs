@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::words::{ASKED_FOR, CONDITIONS, RECALLING, REQUEST_BEGINNINGS, REQUEST_PHRASES, RULE_BEGINNINGS, RULES, TOPICS};
+use super::words::{
+    ASKED_FOR, CONDITIONS, RECALLING, REQUEST_BEGINNINGS, REQUEST_PHRASES, RULE_BEGINNINGS, RULES, TOPICS,
+};
 use super::{Topic, Topics};
 use crate::tokenize::{QUESTION_MARKS, fold, writes_no_spaces};
 

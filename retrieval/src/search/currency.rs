@@ -1,8 +1,9 @@
 //! Currency: what no longer holds ranks behind what superseded it.
 //!
 //! If a candidate answers with a value that did not hold at the time in question, the memories whose values held then
-//! become candidates too, and the outdated one gets at most their score. The same goes for every memory that another one
-//! replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
+//! become candidates too. The best of them gets at least the score of the outdated one, since it says the same of another
+//! time in other words, and the outdated one stays below it. If no value holds, this goes for the memory that ended it. The
+//! same goes for every memory that another one replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
 //! successor only if the successor answers the query, too: an old address may tell more about an old neighbour than the
 //! new one.
 

@@ -355,7 +355,7 @@ mod tests {
     }
 
     fn answer_to(question: &str, hits: &[FoundMemory]) -> ExtractiveAnswer {
-        let extract = answer(hits, &content_terms(question)).expect("the client waits").expect("an answer");
+        let extract = answer(hits, &content_terms(question), None).expect("the client waits").expect("an answer");
         for citation in &extract.citations {
             let cited = hits.iter().find(|hit| hit.memory.path == citation.path).expect("a hit");
             assert!(cited.memory.content.contains(&citation.quote), "{citation:?}");
