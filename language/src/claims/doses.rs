@@ -1,5 +1,5 @@
-//! Claims of doses: "Mum takes 50 mg of losartan", "I'm on levothyroxine, 75 mcg". The medicine is the attribute of whoever
-//! takes it.
+//! Claims of doses: "Mum takes 50 mg of losartan", "I'm on levothyroxine, 75 mcg". The medicine is the attribute of
+//! whoever takes it.
 
 use super::clause::{self, Mood, Subject};
 use super::lists::{ADVERBS, AUXILIARIES, VALUE_ENDS};

@@ -5,11 +5,12 @@
 //!
 //! - [`phrases`]: verbs, by the [`frames`] of the table of [`attributes`];
 //! - [`general`]: statements such as "my gym is Flex", and [`changed`]: verbs of change;
-//! - [`amounts`], [`counts`] and [`doses`]; [`uses`]: what somebody uses, keeps and prefers; [`things`]: what a thing does;
+//! - [`amounts`], [`counts`] and [`doses`];
+//! - [`uses`]: what somebody uses, keeps and prefers; [`things`]: what a thing does;
 //! - [`ends`], [`contacts`], [`corrections`], and templates of other [`languages`].
 //!
-//! [`numbers`] reads numbers in words. [`named`] says what a noun names, and [`values`] where a value ends. [`names`] makes subjects, attributes and values
-//! comparable, and [`question`] finds what a question asks.
+//! [`numbers`] reads numbers in words. [`named`] says what a noun names, and [`values`] where a value ends. [`names`]
+//! makes subjects, attributes and values comparable, and [`question`] finds what a question asks.
 
 mod amounts;
 mod asked;

@@ -36,8 +36,8 @@ const SMALL: [(&str, u64); 28] = [
 const SCALES: [(&str, u64); 5] =
     [("dozen", 12), ("hundred", 100), ("thousand", 1000), ("grand", 1000), ("million", 1_000_000)];
 
-/// Reads the number in words that begins some folded words. Returns it with how many words it has. "And" may stand after
-/// a hundred.
+/// Reads the number in words that begins some folded words. Returns it with how many words it has. "And" may stand
+/// after a hundred.
 pub(super) fn read(words: &[&str]) -> Option<(u64, usize)> {
     let mut all: u64 = 0;
     // What the next scale multiplies.

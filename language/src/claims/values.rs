@@ -69,7 +69,8 @@ pub(super) fn read(
     Some(Value { text, words: range })
 }
 
-/// Whether the last of some words begins another noun after a name: "since I quit Arcadia Films the mornings are quiet".
+/// Whether the last of some words begins another noun after a name: "since I quit Arcadia Films the mornings are
+/// quiet".
 fn begins_noun(words: &[Word], shape: Shape) -> bool {
     let [.., name, last] = words else { return false };
     let is_determiner = matches!(last.text.as_str(), "the" | "my" | "our" | "his" | "her" | "their");

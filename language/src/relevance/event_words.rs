@@ -38,7 +38,8 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "passé passe passer arrivé arrive arrivée fait fais faisons faire faisait avons avez ont été est \
             produit eu lieu annoncé annoncée annonce annonces nouvelles nouveau neuf quoi événements dit raconté parlé \
             mentionné noté écrit qu tout chose choses autre autres liste montre donne résumé aperçu jour jours journée \
-            temps matin midi soir soirée nuit autour environ vers important spécial stp vécu vécue grande grand bonne",
+            temps matin midi soir soirée nuit autour environ vers important spécial stp vécu vécue \
+            grande grand bonne",
         ahead: "prévu prévue prévus prévues prévoit va vais allons vont vient viennent plans programme attend",
     },
     EventWords {
@@ -46,8 +47,8 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "pasó pasa pasado pasar ocurrió ocurre ocurrido sucedió sucede sucedido hizo hice hicimos hicieron hiciste \
             hecho hacer haciendo hubo hay fue era anunció anunciaron anunciado anuncio anuncios noticias novedades nuevo \
             nueva eventos dijo dije dijimos dicho contado conté contó hablamos hablado mencioné mencionó escribí todo \
-            cosa cosas más lista muestra dame resumen día días tiempo mañana tarde noche alrededor importante especial vivimos \
-            vivido gran grande buena",
+            cosa cosas más lista muestra dame resumen día días tiempo mañana tarde noche alrededor importante especial \
+            vivimos vivido gran grande buena",
         ahead: "viene vienen previsto prevista planes plan planeado programado va voy vamos espera",
     },
     EventWords {
@@ -71,7 +72,8 @@ pub(super) const EVENT_WORDS: &[EventWords] = &[
         words: "gebeurd gebeurde gebeurt gebeuren gedaan deed deden doen hand was waren geweest is er aangekondigd nieuws \
             nieuw nieuwe gebeurtenissen gezegd zei verteld vertelde besproken gesproken genoemd genoteerd geschreven \
             alles iets anders lijst toon geef samenvatting overzicht dag dagen tijd ochtend middag avond nacht rond \
-            ongeveer belangrijk bijzonder bijzonders plaats meegemaakt beleefd beleefden ondernomen grote groot goed leuks",
+            ongeveer belangrijk bijzonder bijzonders plaats meegemaakt beleefd beleefden \
+            ondernomen grote groot goed leuks",
         ahead: "gepland plan plannen staat staan komt komen gaat gaan zal verwacht",
     },
     EventWords {
