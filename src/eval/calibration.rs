@@ -54,6 +54,41 @@ pub(super) fn calibration_error(scored: &[(f32, bool)]) -> f64 {
     error / scored.len().max(1) as f64
 }
 
+/// The best scores of questions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BestScores {
+    /// Of each question with an answer, with whether the best hit is right.
+    answerable: Vec<(f32, bool)>,
+    /// Of each question without an answer.
+    unanswerable: Vec<f32>,
+}
+
+impl BestScores {
+    /// Adds the best score of a question with an answer.
+    pub(super) fn add_answerable(&mut self, score: f32, is_right: bool) {
+        self.answerable.push((score, is_right));
+    }
+
+    /// Adds the best score of a question without an answer.
+    pub(super) fn add_unanswerable(&mut self, score: f32) {
+        self.unanswerable.push(score);
+    }
+
+    /// Returns how far the best scores are from the share of right best hits, and the probability that a question with an
+    /// answer has a higher best score than one without, if there are any of these.
+    pub(super) fn report(&self) -> Vec<(String, f64)> {
+        let mut report = vec![("ece of the best hit".to_owned(), calibration_error(&self.answerable))];
+        if self.unanswerable.is_empty() {
+            return report;
+        }
+        let mut scored: Vec<(f32, bool)> = Vec::with_capacity(self.answerable.len() + self.unanswerable.len());
+        scored.extend(self.answerable.iter().map(|(score, _)| (*score, true)));
+        scored.extend(self.unanswerable.iter().map(|score| (*score, false)));
+        report.push(("auc of the best score".to_owned(), area_under_curve(&scored)));
+        report
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +100,20 @@ mod tests {
         assert!((area_under_curve(&[(0.5, true), (0.5, false)]) - 0.5).abs() < 1e-9);
         assert!((calibration_error(&[(1.0, true), (0.0, false)])).abs() < 1e-9);
         assert!((calibration_error(&[(1.0, false)]) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn best_scores_are_compared_with_right_hits_and_with_questions_without_an_answer() {
+        let mut best = BestScores::default();
+        assert_eq!(best.report().len(), 1, "no question without an answer");
+        best.add_answerable(0.9, true);
+        best.add_answerable(0.9, false);
+        best.add_unanswerable(0.5);
+        best.add_unanswerable(0.9);
+        let report = best.report();
+        let (error, area) = (report[0].1, report[1].1);
+        assert!((error - 0.4).abs() < 1e-6, "{error}");
+        assert!((area - 0.75).abs() < 1e-9, "{area}");
     }
 
     #[test]

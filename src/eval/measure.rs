@@ -6,7 +6,7 @@ use std::path::Path;
 
 use cuebase_retrieval::Hit;
 
-use super::calibration::{area_under_curve, calibration_error};
+use super::calibration::{BestScores, area_under_curve, calibration_error};
 use super::features::{self, FeaturePlace};
 use super::locomo::{Question, Sample, UNANSWERABLE};
 use super::misses::{ExpectedMemory, Miss, Misses, first_hits, shortened};
@@ -51,6 +51,8 @@ pub struct Figures {
     pub answerable: Vec<f32>,
     /// The best score of every question of category 5: about this conversation, with a false premise.
     pub unanswerable: Vec<f32>,
+    /// The best scores of both.
+    best: BestScores,
     /// The best score of every question about another conversation.
     pub off_topic: Vec<f32>,
     /// The questions whose first hit does not answer.
@@ -84,6 +86,7 @@ pub fn measure(
         let best_score = hits.first().map(|hit| hit.score);
         if question.category == UNANSWERABLE {
             figures.unanswerable.extend(best_score);
+            figures.best.add_unanswerable(best_score.unwrap_or(0.0));
             if let Some(out) = features.as_deref_mut() {
                 write_features(out, sample, figures.next_number(), &hits, None)?;
             }
@@ -95,6 +98,9 @@ pub fn measure(
         }
         let (result, held) = judge(&hits, &evidence, question.category);
         figures.answerable.extend(best_score);
+        if let (Some(score), Some(held)) = (best_score, held.first()) {
+            figures.best.add_answerable(score, held.contains(&true));
+        }
         figures.misses.extend(missed(question, sample, &hits, &held));
         for (hit, held) in hits.iter().zip(&held).take(LIMIT) {
             figures.scored.push((hit.score, held.contains(&true)));
@@ -240,6 +246,7 @@ impl Figures {
         }
         report.push(("auc".to_owned(), area_under_curve(&self.scored)));
         report.push(("ece".to_owned(), calibration_error(&self.scored)));
+        report.extend(self.best.report());
         for category in 1..UNANSWERABLE {
             let of_category = results.iter().filter(|result| result.category == category);
             let recall = mean(of_category.map(|result| result.within_words[1]));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::admission;
 use super::admitted::Mean;
-use super::calibration::{area_under_curve, calibration_error};
+use super::calibration::{BestScores, area_under_curve, calibration_error};
 use super::misses::Misses;
 use super::ranks::{LIMIT, RankFigures, RankedHit};
 use super::suite::{LabelledDocument, Session, Units};
@@ -56,6 +56,7 @@ pub struct Figures {
     /// The best score of a question with an answer, and of one without.
     best_of_answerable: Mean,
     best_of_unanswerable: Mean,
+    best: BestScores,
     /// What is admitted.
     pub admission: admission::Figures,
     /// The questions whose first hit does not answer.
@@ -74,6 +75,7 @@ impl Figures {
         }
         report.push(("auc".to_owned(), area_under_curve(&self.scored)));
         report.push(("ece".to_owned(), calibration_error(&self.scored)));
+        report.extend(self.best.report());
         report.push(("best score with an answer".to_owned(), self.best_of_answerable.value()));
         report.push(("best score without an answer".to_owned(), self.best_of_unanswerable.value()));
         report.extend(self.admission.report());
@@ -82,16 +84,21 @@ impl Figures {
 
     /// Adds a question with its candidates, best first.
     pub(super) fn add(&mut self, question: &Question, hits: &[Hit], units: &Units) {
-        let best_score = f64::from(hits.first().map_or(0.0, |hit| hit.score));
+        let best_score = hits.first().map_or(0.0, |hit| hit.score);
         if question.evidence.is_empty() {
-            self.best_of_unanswerable.add(best_score);
+            self.best_of_unanswerable.add(f64::from(best_score));
+            self.best.add_unanswerable(best_score);
             return;
         }
-        self.best_of_answerable.add(best_score);
+        self.best_of_answerable.add(f64::from(best_score));
         let ranked = ranked(hits, units);
         for (hit, found) in hits.iter().zip(&ranked).take(LIMIT) {
             let is_relevant = question.evidence.iter().any(|id| found.units.contains(&id.as_str()));
             self.scored.push((hit.score, is_relevant));
+        }
+        if let Some(first) = ranked.first() {
+            let is_right = question.evidence.iter().any(|id| first.units.contains(&id.as_str()));
+            self.best.add_answerable(best_score, is_right);
         }
         let mut by_words: Vec<(f32, &RankedHit<'_>)> = Vec::new();
         let mut by_cues: Vec<(f32, &RankedHit<'_>)> = Vec::new();

@@ -9,6 +9,8 @@ const FIGURES: &[(&str, &str)] = &[
     ("mrr", "Mean of one divided by the rank of the first hit that answers, 0 beyond the first 24 hits."),
     ("auc", "Probability that a right hit has a higher score than a wrong one. 0.5 is chance."),
     ("ece", "Mean difference between scores and the share of right hits, in ten ranges of scores. 0 is best."),
+    ("ece of the best hit", "The same of the first hits of questions with an answer. 0 is best."),
+    ("auc of the best score", "Probability that a question with an answer has a higher best score than one without."),
     ("questions", "Number of questions with an answer."),
     ("words_per_hit", "Mean number of words of a hit."),
     ("best score, answerable", "Mean best score of questions with an answer."),
@@ -104,6 +106,7 @@ mod tests {
         for (name, value) in changes::Figures::default().report() {
             names.push((name.to_owned(), value));
         }
+        names.push(("auc of the best score".to_owned(), 0.0));
         names.push(("session recall_any@5, multi-session".to_owned(), 0.0));
         for (name, _) in names {
             assert!(explanation(&name).ends_with('.'), "{name}");
