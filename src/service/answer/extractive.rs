@@ -347,7 +347,7 @@ mod tests {
             score,
             arms: Arms::default(),
             via: None,
-            validity: ValidityState::default(),
+            validity: ValidityState { current: true, ..ValidityState::default() },
             also: Vec::new(),
             namespace: None,
             explanation: None,
