@@ -60,5 +60,5 @@ fn a_statement_that_only_looks_like_a_change_ends_nothing() {
         assert_eq!(outcome["ended"], json!([]), "{earlier} {later}");
         pairs += 1;
     }
-    assert_eq!(pairs, 30);
+    assert_eq!(pairs, 58);
 }

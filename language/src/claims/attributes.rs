@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::frames::{self, Frame};
+use super::lists::MANY_RELATIONS;
 
 /// The table.
 const TABLE: &str = include_str!("attributes.txt");
@@ -54,10 +55,11 @@ pub fn named(noun: &str) -> Option<&'static Attribute> {
     BY_NOUN.get(noun).map(|index| &ATTRIBUTES[*index])
 }
 
-/// Returns how many values an attribute has.
+/// Returns how many values an attribute has. A relation that a person has to several others has many: "my brother is Emil".
 pub fn cardinality(attribute: &str) -> Cardinality {
     match named(attribute) {
         Some(attribute) => attribute.cardinality,
+        None if MANY_RELATIONS.has(attribute) => Cardinality::Many,
         None => Cardinality::One,
     }
 }

@@ -97,6 +97,7 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     if is_room && !is_specific && !named.is_slot && !EVENTS.has(&named.attribute) {
         // "We moved the archive boxes to the attic."
         let Named { subject, attribute, .. } = named;
+        let attribute = format!("place of {attribute}");
         found.push(Found { is_event: true, ..Found::stated(subject, attribute, value.text, index..value.words.end) });
         return;
     }

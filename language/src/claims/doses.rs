@@ -1,8 +1,8 @@
 //! Claims of doses: "Mum takes 50 mg of losartan", "I'm on levothyroxine, 75 mcg". The medicine is the attribute of
 //! whoever takes it.
 
-use super::clause::{self, Mood, Subject};
-use super::lists::{ADVERBS, AUXILIARIES, VALUE_ENDS};
+use super::clause::{self, Mood, SPEAKER, Subject};
+use super::lists::{ADVERBS, AUXILIARIES, TIMES, VALUE_ENDS};
 use super::sentence::{Found, Sentence};
 use super::values::is_number;
 use super::words::{Break, Word};
@@ -28,8 +28,30 @@ const UNITS: [&str; 16] = [
     "capsule",
 ];
 /// Verbs of taking and prescribing.
-const TAKING: [&str; 13] =
-    ["take", "takes", "taking", "on", "prescribed", "put", "gave", "gives", "get", "gets", "got", "inject", "injects"];
+const TAKING: [&str; 12] =
+    ["take", "takes", "taking", "prescribed", "put", "gave", "gives", "get", "gets", "got", "inject", "injects"];
+/// Words by which a dose is one of several.
+const ONE_OF_SEVERAL: [&str; 16] = [
+    "lunch",
+    "dinner",
+    "breakfast",
+    "noon",
+    "night",
+    "evening",
+    "bedtime",
+    "also",
+    "another",
+    "extra",
+    "more",
+    "when",
+    "before",
+    "after",
+    "too",
+    "additional",
+];
+/// Second words of medicines.
+const SALTS: [&str; 10] =
+    ["carbonate", "citrate", "sulphate", "sulfate", "fumarate", "gluconate", "acid", "chloride", "oxide", "oil"];
 /// Words between the verb and the dose.
 const APART_MAX: usize = 8;
 
@@ -48,12 +70,14 @@ fn find_dose(sentence: &Sentence<'_>, number: usize, found: &mut Vec<Found>) {
     let Some((medicine, end)) = medicine_after(words, unit + 1).or_else(|| medicine_before(words, number)) else {
         return;
     };
+    if is_one_of_several(words) {
+        return;
+    }
     let text = match words[number].text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')) {
         Some(at) => format!("{} {}", &words[number].text[..at], &words[number].text[at..]),
         None => format!("{} {}", words[number].written, words[unit].written),
     };
-    let mut near = number.saturating_sub(APART_MAX)..number;
-    let Some(verb) = near.find(|at| TAKING.contains(&words[*at].text.as_str())) else {
+    let Some(verb) = verb_of(words, number) else {
         // "Underactive thyroid, levothyroxine 50 mcg every morning."
         let begins_clause = number > 0 && (number == 1 || words[number - 2].after != Break::None);
         if begins_clause && is_of_medicine(&words[unit].text) {
@@ -65,16 +89,47 @@ fn find_dose(sentence: &Sentence<'_>, number: usize, found: &mut Vec<Found>) {
     if before.mood != Mood::Fact {
         return;
     }
-    // "The doctor put me on 50 mg", "she gives him 50 mg".
-    let is_given = matches!(words[verb].text.as_str(), "put" | "gave" | "gives" | "prescribed");
-    let object = (verb..number).find_map(|at| object_of(&words[at]));
-    let subject = match (is_given, object) {
-        (_, Some(object)) => object,
-        (true, None) => Subject::Speaker,
-        (false, None) => before.subject,
-    };
-    let subject = if subject == Subject::Missing { Subject::Speaker } else { subject };
+    let Some(subject) = who_takes(words, verb, number, before.subject) else { return };
     found.push(Found { is_event: true, ..Found::stated(subject, medicine, text, verb..end) });
+}
+
+/// Returns the index of the verb of a dose: "takes 50 mg", "put me on 50 mg", "I'm on 50 mg".
+fn verb_of(words: &[Word], number: usize) -> Option<usize> {
+    let near = number.saturating_sub(APART_MAX)..number;
+    let verb = near.clone().rev().find(|at| TAKING.contains(&words[*at].text.as_str()));
+    verb.or_else(|| near.rev().find(|at| words[*at].text == "on" && clause::before(words, *at).has_be))
+}
+
+/// Returns who takes what stands after a verb. `None` if it is somebody whom the words do not name.
+fn who_takes(words: &[Word], verb: usize, number: usize, subject: Subject) -> Option<Subject> {
+    if !matches!(words[verb].text.as_str(), "put" | "gave" | "gives" | "prescribed") {
+        return match subject {
+            Subject::Missing => None,
+            subject => Some(subject),
+        };
+    }
+    // "The doctor put me on 50 mg", "the doctor put my husband on 10 mg".
+    let object_end = (verb + 1..number).find(|at| words[*at].text == "on").unwrap_or(number);
+    let object = &words[verb + 1..object_end];
+    match object {
+        [word] => match word.text.as_str() {
+            "me" | "us" => Some(Subject::Speaker),
+            "him" | "her" | "them" => Some(Subject::Last),
+            _ if word.capital => Some(Subject::Named(word.written.clone())),
+            _ => None,
+        },
+        [my, relation] if my.text == "my" => Some(Subject::Named(format!("{SPEAKER}'s {}", relation.text))),
+        [the, thing] if the.text == "the" => Some(Subject::Named(thing.text.clone())),
+        _ => None,
+    }
+}
+
+/// Whether a sentence gives one dose of several: for a time of the day, a day or an occasion, or in addition to another.
+fn is_one_of_several(words: &[Word]) -> bool {
+    words.iter().any(|word| {
+        let day = word.text.trim_end_matches('s');
+        ONE_OF_SEVERAL.contains(&word.text.as_str()) || day.ends_with("day") && TIMES.has(day)
+    })
 }
 
 /// Returns the index of the unit of an amount: that of the number in "50mg", of the next word in "50 mg".
@@ -92,23 +147,45 @@ pub(super) fn is_unit(word: &str) -> bool {
     UNITS.contains(&word) || word.strip_suffix('s').is_some_and(|singular| UNITS.contains(&singular))
 }
 
-/// Whether a unit, or a number with it, measures nothing but medicines.
-fn is_of_medicine(unit: &str) -> bool {
-    ["mg", "mcg", "µg", "iu"].iter().any(|measure| unit.ends_with(measure))
-}
-
 /// Reads "of losartan" or "losartan" after a dose. Returns the medicine and the index after it.
 fn medicine_after(words: &[Word], begin: usize) -> Option<(String, usize)> {
     let is_apart = begin > 0 && words[begin - 1].after != Break::None;
     let of = usize::from(words.get(begin)?.text == "of");
-    let word = words.get(begin + of)?;
-    (!is_apart && is_medicine(word)).then(|| (word.text.clone(), begin + of + 1))
+    let first = words.get(begin + of)?;
+    if is_apart || !is_medicine(first) {
+        return None;
+    }
+    let (second, end) = (words.get(begin + of + 1), begin + of + 1);
+    match second.filter(|second| first.after == Break::None && continues_medicine(second)) {
+        Some(second) => Some((format!("{} {}", first.text, second.text), end + 1)),
+        None => Some((first.text.clone(), end)),
+    }
 }
 
 /// Reads "losartan" before a dose: "losartan 50 mg", "losartan, 50 mg".
 fn medicine_before(words: &[Word], number: usize) -> Option<(String, usize)> {
-    let before = words.get(number.checked_sub(1)?)?;
-    (before.after != Break::Clause && is_medicine(before)).then(|| (before.text.clone(), number + 2))
+    let last = words.get(number.checked_sub(1)?)?;
+    if last.after == Break::Clause {
+        return None;
+    }
+    let first = number.checked_sub(2).map(|at| &words[at]).filter(|first| first.after == Break::None);
+    match first {
+        Some(first) if is_medicine(first) && continues_medicine(last) => {
+            Some((format!("{} {}", first.text, last.text), number + 2))
+        }
+        _ => is_medicine(last).then(|| (last.text.clone(), number + 2)),
+    }
+}
+
+/// Whether a word is the second one of a medicine: "vitamin D", "calcium carbonate".
+fn continues_medicine(word: &Word) -> bool {
+    let is_letter = word.capital && word.text.len() <= 3 && word.text != "i";
+    is_letter || SALTS.contains(&word.text.as_str())
+}
+
+/// Whether a unit, or a number with it, measures nothing but medicines.
+fn is_of_medicine(unit: &str) -> bool {
+    ["mg", "mcg", "µg", "iu"].iter().any(|measure| unit.ends_with(measure))
 }
 
 /// Whether a word may be the name of a medicine: a noun, and none that says how often or in which form.
@@ -118,13 +195,4 @@ fn is_medicine(word: &Word) -> bool {
     let is_other =
         matches!(word.text.as_str(), "daily" | "twice" | "every" | "morning" | "evening" | "night" | "water");
     is_plain && !is_function && !is_other && !is_unit(&word.text) && !AUXILIARIES.has(&word.text)
-}
-
-/// Returns whom a pronoun in the object means.
-fn object_of(word: &Word) -> Option<Subject> {
-    match word.text.as_str() {
-        "me" | "us" => Some(Subject::Speaker),
-        "him" | "them" => Some(Subject::Last),
-        _ => None,
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::attributes;
 use super::clause::{self, Mood, Owner, Subject};
+use super::lists::{ADVERBS, PETS, TIMES};
 use super::sentence::{Found, Sentence};
 use super::words::{Break, Word};
 
@@ -40,6 +41,20 @@ fn is_followed_by(words: &[Word], index: usize, next: &str) -> bool {
     words[index].after == Break::None && words.get(index + 1).is_some_and(|word| word.text == next)
 }
 
+/// Whether nothing but a day or an adverb follows a verb in its clause.
+fn ends_soon(words: &[Word], verb: usize) -> bool {
+    let mut at = verb + usize::from(is_followed_by(words, verb, "away"));
+    while words[at].after == Break::None {
+        at += 1;
+        let Some(word) = words.get(at) else { return true };
+        let is_day = TIMES.has(&word.text) || ADVERBS.has(&word.text);
+        if !is_day && !matches!(word.text.as_str(), "on" | "this" | "last" | "in" | "yesterday" | "today" | "night") {
+            return false;
+        }
+    }
+    true
+}
+
 /// Reads "Rufus died": whoever had an animal of that name has it no more.
 fn find_death(words: &[Word], index: usize, found: &mut Vec<Found>) {
     let verb = clause::before(words, index);
@@ -47,11 +62,15 @@ fn find_death(words: &[Word], index: usize, found: &mut Vec<Found>) {
         return;
     }
     match verb.subject {
-        Subject::Named(name) if name.starts_with(char::is_uppercase) => {
+        // "Bella died laughing", "Fred died on me, the old laptop".
+        Subject::Named(name)
+            if name.starts_with(char::is_uppercase) && !name.contains('\'') && ends_soon(words, index) =>
+        {
             found.push(Found::ended(Subject::Speaker, "pet", name, index));
         }
         Subject::Named(name) => {
-            if let Some(animal) = name.strip_prefix(&format!("{}'s ", clause::SPEAKER)) {
+            let animal = name.strip_prefix(&format!("{}'s ", clause::SPEAKER)).unwrap_or_default();
+            if PETS.has(animal) && ends_soon(words, index) {
                 found.push(Found::ended(Subject::Speaker, "pet", animal.to_owned(), index));
             }
         }
@@ -63,6 +82,10 @@ fn find_death(words: &[Word], index: usize, found: &mut Vec<Found>) {
 fn find_separation(words: &[Word], index: usize, found: &mut Vec<Found>) {
     let verb = clause::before(words, index);
     if verb.mood != Mood::Fact {
+        return;
+    }
+    // "I broke up the chocolate."
+    if words.get(index + 2).is_some_and(|word| matches!(word.text.as_str(), "the" | "a" | "my" | "some")) {
         return;
     }
     let names_partner = words[index..].iter().take(4).any(|word| word.text == "with");

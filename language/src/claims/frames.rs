@@ -32,6 +32,8 @@ pub enum Shape {
     Name,
     /// Anything, up to a preposition.
     Thing,
+    /// A name, or one word.
+    Tool,
     /// A sport or another activity.
     Sport,
     /// A subject of study.
@@ -126,6 +128,7 @@ pub fn read(kind: &'static str, rest: &'static str) -> Option<Frame> {
         "any" => Shape::Any,
         "name" => Shape::Name,
         "thing" => Shape::Thing,
+        "tool" => Shape::Tool,
         "sport" => Shape::Sport,
         "subject" => Shape::Subject,
         "club" => Shape::Club,

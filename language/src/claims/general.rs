@@ -113,8 +113,16 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         && words
             .get(value.words.start + 1)
             .is_some_and(|next| values::is_preposition(&next.text) || next.text == "for");
-    if is_participle || value_words[0].text == "set" {
+    let is_time_of = matches!(value_words[0].text.as_str(), "set" | "due");
+    // "My car is electric" names no car, and "my husband is Scottish" no husband.
+    let is_kind = (named.attribute == "car" && !is_specific)
+        || (is_person && ["ish", "ese"].iter().any(|ending| value_words[0].text.ends_with(ending)));
+    if is_participle || is_time_of || is_kind {
         return;
+    }
+    let is_where = WHERE_ATTRIBUTES.contains(&named.attribute.as_str()) || PLACES.contains(&named.attribute.as_str());
+    if !is_where && values::is_preposition(&value_words[0].text) {
+        named.attribute = format!("place of {}", named.attribute);
     }
     let is_group = is_relation(named.attribute.trim_end_matches('s'));
     let is_accepted = is_accepted || (is_somewhere(words, begin) && !is_group);
@@ -289,6 +297,9 @@ pub(super) fn of_value(attribute: String, value: &[Word]) -> String {
 
 /// Attributes of the table whose values may begin with a preposition.
 const WHERE_ATTRIBUTES: [&str; 6] = ["date", "deadline", "home", "venue", "platform", "status"];
+
+/// Nouns of places, whose value is a place.
+const PLACES: [&str; 6] = ["office", "location", "meeting", "standup", "desk", "room"];
 
 /// Attributes whose values have digits.
 const NUMERIC_ATTRIBUTES: [&str; 4] = ["phone", "port", "age", "extension"];

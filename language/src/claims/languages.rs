@@ -9,6 +9,7 @@ use ahash::AHashMap;
 
 use super::attributes;
 use super::clause::Subject;
+use super::doses::is_unit as is_dose_unit;
 use super::lists::TIMES;
 use super::sentence::{Found, Sentence};
 use super::values::is_number;
@@ -283,7 +284,8 @@ fn claim(template: &Template, matched: Match, at: usize) -> Option<Found> {
         About::Count => {
             let noun = noun?;
             // "4 May" is a date.
-            if TIMES.has(&noun.to_lowercase()) {
+            let lower = noun.to_lowercase();
+            if TIMES.has(&lower) || is_dose_unit(&lower) {
                 return None;
             }
             (format!("number of {}", super::names::attribute(&noun)), number?)

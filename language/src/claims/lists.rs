@@ -60,6 +60,15 @@ word_lists! {
         brother-in-law mother-in-law father-in-law in-laws parents assistant therapist dog cat son-in-law \
         daughter-in-law granddaughter grandson";
 
+    /// Relations that a person has to several others.
+    MANY_RELATIONS = "brother sister son daughter kid child aunt uncle cousin niece nephew grandma grandmother grandpa \
+        grandfather friend neighbor neighbour colleague coworker co-worker teammate ex buddy mate twin twins stepsister \
+        stepbrother sister-in-law brother-in-law granddaughter grandson dog cat roommate flatmate housemate";
+
+    /// Those of them who are seldom only one, so that it is not known who is meant.
+    UNNAMED_RELATIONS = "friend neighbor neighbour colleague coworker co-worker teammate buddy mate classmate customer \
+        client guy";
+
     /// Words at which a value ends.
     VALUE_ENDS = "and but because since so after before when while which who where that until till now currently nowadays \
         these last next this yesterday today tomorrow tonight ago instead anymore any too again as for with from \

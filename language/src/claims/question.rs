@@ -110,6 +110,7 @@ fn attributes(words: &[&str]) -> Vec<String> {
             asked.push(format!("number of {singular}"));
         }
         asked.push(format!("number of {run}"));
+        asked.push(format!("place of {run}"));
         for unit in ["day", "week", "month"] {
             asked.push(format!("{run} per {unit}"));
         }

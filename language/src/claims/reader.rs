@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use super::attributes::{self, Cardinality};
 use super::clause::{self, LAST, SPEAKER, Subject};
+use super::lists::{TIMES, UNNAMED_RELATIONS};
 use super::sentence::{Found, Sentence};
 use super::words::Break;
 use super::{
@@ -37,6 +39,28 @@ const INTRODUCING: [&str; 18] = [
     "is", "are", "bringing", "called", "named", "dating", "seeing", "met", "meet", "meeting", "know", "remember",
     "saw", "does", "did", "about", "has", "married",
 ];
+
+/// Phrases of sentences that are not meant, or that tell a story.
+const NOT_MEANT: [&str; 16] = [
+    " kidding ",
+    " jk ",
+    " in my dreams ",
+    " in a dream ",
+    " not really ",
+    " in the game ",
+    " in the play ",
+    " in the book ",
+    " in the film ",
+    " in the movie ",
+    " in the novel ",
+    " in the story ",
+    " in the school play ",
+    " if i get ",
+    " if we get ",
+    " according to ",
+];
+/// Words that say that something is one of several, or for a time only.
+const SEVERAL: [&str; 4] = ["sometimes", "temporarily", "while", "until"];
 
 /// Who says a statement, and when.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +148,7 @@ impl ClaimReader {
         let mut sentence = Sentence::new(text, saying.speaker, ranges);
         let named = named_person(&sentence);
         sentence.words.truncate(clause::stating_words(text, &sentence.words));
-        if sentence.words.is_empty() {
+        if sentence.words.is_empty() || is_not_meant(&sentence) {
             self.remember_subject(named);
             return;
         }
@@ -209,6 +233,11 @@ impl ClaimReader {
             }
         };
         let mut value = found.value.clone();
+        let attribute = match found.attribute.as_str() {
+            // A meeting has a day and a time.
+            "date" if is_clock(&value) => "time".to_owned(),
+            _ => found.attribute.clone(),
+        };
         if value.contains(LAST) {
             value = value.replace(LAST, &self.last_subject()?);
         }
@@ -216,11 +245,18 @@ impl ClaimReader {
         if found.is_future && from.is_none_or(|from| from <= saying.at) {
             return None;
         }
+        let relation = subject.rsplit(' ').next().unwrap_or(&subject);
+        if UNNAMED_RELATIONS.has(relation) && subject.ends_with(&format!("'s {relation}")) {
+            return None;
+        }
+        if attributes::cardinality(&found.attribute) == Cardinality::One && is_one_of_several(&found, sentence) {
+            return None;
+        }
         let is_new = names::subject(&subject) != names::value(&value);
         if subject.is_empty() && value.is_empty() || !is_new {
             return None;
         }
-        Some(Claim { subject, attribute: found.attribute, value, polarity: found.polarity, from })
+        Some(Claim { subject, attribute, value, polarity: found.polarity, from })
     }
 
     /// Returns what the last claim is about if it has an attribute: "the deadline" is that of the report which was
@@ -270,11 +306,65 @@ fn named_person(sentence: &Sentence<'_>) -> Option<String> {
         let is_introduced = is_introduced && words[index - 1].after == Break::None;
         let is_alone = words.get(index + 1).is_none_or(|next| !next.capital);
         let is_name = word.capital && word.text != "i" && !crate::tokenize::is_stop_word(&word.text);
-        if is_introduced && is_alone && is_name && !super::lists::TIMES.has(&word.text) {
+        if is_introduced && is_alone && is_name && !TIMES.has(&word.text) {
             named = Some(word.written.clone());
         }
     }
     named
+}
+
+/// Whether a sentence says that it is not meant, or is part of a story: "just kidding", "in the game".
+fn is_not_meant(sentence: &Sentence<'_>) -> bool {
+    let texts: Vec<&str> = sentence.words.iter().map(|word| word.text.as_str()).collect();
+    let joined = format!(" {} ", texts.join(" "));
+    NOT_MEANT.iter().any(|phrase| joined.contains(phrase))
+}
+
+/// Whether a value is a time of the day and no day: "9:15", "noon", "half past six".
+fn is_clock(value: &str) -> bool {
+    let mut has_clock = false;
+    for word in value.split_whitespace() {
+        let word = word.to_lowercase();
+        let is_time = word.contains(':') || word.ends_with("am") || word.ends_with("pm");
+        let is_hour = word.parse::<u32>().is_ok_and(|hour| hour <= 24);
+        let is_name = matches!(word.as_str(), "noon" | "midnight" | "o'clock" | "sharp" | "half" | "past" | "quarter");
+        if !is_time && !is_hour && !is_name {
+            return false;
+        }
+        has_clock |= is_time || is_name || is_hour;
+    }
+    has_clock
+}
+
+/// Whether the clause of a claim says that what holds is one of several, or holds at some times only: "I'm on Slack too", "on
+/// Saturdays I work at the bakery".
+fn is_one_of_several(found: &Found, sentence: &Sentence<'_>) -> bool {
+    if found.polarity == Polarity::Negative {
+        return false;
+    }
+    let words = &sentence.words;
+    let is_work = matches!(found.attribute.as_str(), "employer" | "role" | "home");
+    let is_shared = found.subject == Subject::Named(String::new());
+    let mut begin = found.at.min(words.len());
+    while begin > 0 && words[begin - 1].after != Break::Clause {
+        begin -= 1;
+    }
+    let mut previous = "";
+    for word in &words[begin..] {
+        let text = word.text.as_str();
+        let is_aside = previous == "the" && text == "side";
+        previous = text;
+        let is_day = text.ends_with("days") && TIMES.has(text.trim_end_matches('s'));
+        let at_times = is_work && (is_day || matches!(text, "weekends" | "mornings" | "evenings"));
+        // "Mo is our designer too", but "Callum is a paramedic too" is about another person.
+        if at_times || is_aside || SEVERAL.contains(&text) || (is_shared && text == "too") {
+            return true;
+        }
+        if word.after == Break::Clause {
+            break;
+        }
+    }
+    false
 }
 
 /// Whether a name is how somebody calls their own relative: "Mom moved to Tucson".

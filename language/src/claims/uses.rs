@@ -64,7 +64,7 @@ fn find_place(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     };
     found.push(Found::stated(
         owner,
-        nouns.join(" "),
+        format!("place of {}", nouns.join(" ")),
         format!("{} {}", words[at].text, value.text),
         index..value.words.end,
     ));
@@ -118,7 +118,10 @@ fn find_new(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
 fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
     let verb = if words[index].text == "to" { index - 1 } else { index };
-    if clause::before(words, verb).mood != Mood::Fact {
+    let before = clause::before(words, verb);
+    // "My accountant uses DATEV for invoices" says nothing about the speaker's.
+    let is_own = matches!(before.subject, Subject::Speaker | Subject::Missing);
+    if before.mood != Mood::Fact || !is_own {
         return;
     }
     let Some(value) = values::read(sentence.text, words, index + 1, Shape::Name, &sentence.dates) else { return };

@@ -136,6 +136,7 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
     match shape {
         Shape::Any => any(&|word| word.text.chars().any(char::is_alphanumeric)),
         Shape::Name => any(&is_name) && !is_team(&last.text) && !is_club(&last.text),
+        Shape::Tool => any(&is_name) || words.len() == 1,
         Shape::Thing => any(&|word| word.text.chars().any(char::is_alphabetic)),
         Shape::Sport => any(&|word| SPORTS.has(&word.text)),
         Shape::Subject => any(&|word| SUBJECTS.has(&word.text)),
@@ -143,7 +144,11 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
         Shape::Lesson => {
             matches!(last.text.as_str(), "lessons" | "lesson" | "classes" | "class" | "course" | "courses")
         }
-        Shape::Pet => any(&|word| PETS.has(&word.text)) && !any(&is_number),
+        Shape::Pet => {
+            // "My dog trailer" is no dog.
+            let is_named = any(&|word| matches!(word.text.as_str(), "called" | "named"));
+            (PETS.has(&last.text) || (is_named && any(&|word| PETS.has(&word.text)))) && !any(&is_number)
+        }
         Shape::Place => any(&|word| word.capital && word.text != "i" && !is_time(Some(word))) && !is_team(&last.text),
         Shape::Number => any(&is_number),
         Shape::Workplace => {

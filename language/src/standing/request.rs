@@ -109,6 +109,11 @@ mod tests {
             "Who is the dentist of Jonas?",
             "Wann war das Essen mit Ina?",
             "Which restaurant did you recommend?",
+            "Can you tell me what we had for dinner on Sunday?",
+            "Wie hieß bitte das Restaurant in Kiel?",
+            "Comment s'appelait le restaurant, s'il te plaît ?",
+            "¿Cómo se llamaba el restaurante, por favor?",
+            "Hoe heette het restaurant, alsjeblieft?",
             "When does my plan for the kitchen start?",
         ] {
             assert_eq!(Request::read(query), None, "{query}");

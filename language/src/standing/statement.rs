@@ -87,6 +87,15 @@ mod tests {
             "I never saw the film.",
             "My sister always takes the early train.",
             "The invoice from Norton came today.",
+            "I'm not allergic to anything.",
+            "Ich habe keine Allergien.",
+            "Ya no soy vegetariano.",
+            "I used to be a vegan.",
+            "In der Regel essen wir um sieben.",
+            "Mai 2024 waren wir in Rom.",
+            "J'ai réglé la facture du restaurant.",
+            "There's no more milk.",
+            "Never mind the email.",
             "",
         ] {
             assert!(standing(statement).is_nothing(), "{statement}");

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::words::{
-    ASKED_FOR, CONDITIONS, RECALLING, REQUEST_BEGINNINGS, REQUEST_PHRASES, RULE_BEGINNINGS, RULES, TOPICS,
+    ASKED_FOR, CONDITIONS, NO_CONDITIONS, NO_RULES, RECALLING, REQUEST_BEGINNINGS, REQUEST_PHRASES, RULE_BEGINNINGS,
+    RULES, TOPICS,
 };
 use super::{Topic, Topics};
 use crate::tokenize::{QUESTION_MARKS, fold, writes_no_spaces};
@@ -24,6 +25,8 @@ enum Meaning {
     Request,
     AskedFor,
     Recalling,
+    NoRule,
+    NoCondition,
 }
 
 /// What the words of a text say.
@@ -59,6 +62,8 @@ static LISTS: LazyLock<WordLists> = LazyLock::new(|| {
     lists.push((Meaning::Request, Place::SentenceStart, REQUEST_BEGINNINGS));
     lists.push((Meaning::Request, Place::Anywhere, REQUEST_PHRASES));
     lists.push((Meaning::AskedFor, Place::Anywhere, ASKED_FOR));
+    lists.push((Meaning::NoRule, Place::SentenceStart, NO_RULES));
+    lists.push((Meaning::NoCondition, Place::Anywhere, NO_CONDITIONS));
     lists.push((Meaning::Recalling, Place::Anywhere, RECALLING));
     let (mut patterns, mut meanings) = (Vec::new(), Vec::new());
     for (meaning, place, list) in lists {
@@ -134,7 +139,7 @@ impl Found {
     pub(super) fn of(text: &str) -> Self {
         let spaced = spaced(text);
         let mut found = Self::default();
-        let mut asks_for_idea = false;
+        let (mut asks_for_idea, mut looks_like_rule, mut denies) = (false, false, false);
         for hit in LISTS.automaton.find_overlapping_iter(&spaced) {
             match LISTS.meanings[hit.pattern().as_usize()] {
                 Meaning::Topic(topic) => found.topics = found.topics.and(Topics::of(&[topic])),
@@ -143,7 +148,13 @@ impl Found {
                 Meaning::Request => found.is_request = true,
                 Meaning::AskedFor => asks_for_idea = true,
                 Meaning::Recalling => found.recalls = true,
+                Meaning::NoRule => looks_like_rule = true,
+                Meaning::NoCondition => denies = true,
             }
+        }
+        found.is_rule &= !looks_like_rule;
+        if denies {
+            found.conditions = Topics::default();
         }
         if asks_for_idea {
             (found.is_request, found.recalls) = (true, false);

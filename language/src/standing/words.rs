@@ -111,14 +111,14 @@ pub(super) const CONDITIONS: &[Condition] = &[
     },
     Condition {
         topics: Topics::of(&[Topic::Health]),
-        words: "ulcer* asthma* asma epilep* pregnan* schwanger* enceinte embarazad* gravida incinta zwanger pacemaker \
+        words: "ulcer* asthma* asma epilep* pregnan* schwanger* suis_enceinte est_enceinte embarazad* gravida incinta zwanger pacemaker \
             blood_pressure blood_thinner* kidney* thyroid* schilddruse* mcg insulin* penicillin* penicilin* penicilina \
             ibuprofeno ibuprofen heart_condition 怀孕 高血压 妊娠",
     },
     Condition {
         topics: Topics::of(&[Topic::Writing]),
         words: "dyslex* legasthen* dislex* dislessic* colour_blind color_blind colourblind colorblind farbenblind daltoni* \
-            kleurenblind deaf hard_of_hearing schwerhorig* malentendant* 色盲 色覚",
+            kleurenblind am_deaf i'm_deaf is_deaf are_deaf hard_of_hearing schwerhorig* malentendant* 色盲 色覚",
     },
     Condition {
         topics: Topics::of(&[Topic::Travel]),
@@ -129,21 +129,36 @@ pub(super) const CONDITIONS: &[Condition] = &[
 
 /// Words that make a statement a rule for the future.
 pub(super) const RULES: &str = "from_now_on in_future in_the_future ground_rule* house_rule* the_rule new_rule rule_is \
-    please_no please_never please_always please_don't no_more don't_ever not_even always_use never_use must_never \
+    please_no please_never please_always please_don't don't_ever not_even always_use never_use must_never \
     must_always first_rule never_suggest never_book never_schedule never_send never_call never_ring never_put never_give \
     don't_suggest don't_book don't_schedule don't_put \
-    ab_sofort ab_jetzt kunftig in_zukunft bitte_kein* bitte_nie bitte_immer bitte_nicht bitte_merken merk_dir regel \
-    leg_mir_kein* gib_mir_kein* schlag_mir_kein* nie_vor nie_nach \
-    desormais dorenavant a_l'avenir regle jamais_de toujours_en ne_me_propose ne_me_mets jamais_avant jamais_apres \
-    a_partir_de_ahora de_ahora_en_adelante norma_de_la_casa regla siempre_en por_favor_no no_me_pongas no_me_agendes no_me_recomiendes nunca_antes nunca_despues \
-    a_partir_de_agora daqui_em_diante regra por_favor_nao nao_me_marque* nao_me_sugira* nunca_antes nunca_depois \
-    d'ora_in_poi da_ora_in_poi regola per_favore_non non_propormi non_mettermi mai_prima mai_dopo \
+    ab_sofort ab_jetzt kunftig in_zukunft bitte_kein* bitte_nie bitte_immer bitte_nicht bitte_merken merk_dir neue_regel hausregel* \
+    grundregel* leg_mir_kein* gib_mir_kein* schlag_mir_kein* nie_vor nie_nach \
+    desormais dorenavant a_l'avenir nouvelle_regle une_regle la_regle jamais_de toujours_en ne_me_propose ne_me_mets jamais_avant jamais_apres \
+    a_partir_de_ahora de_ahora_en_adelante norma_de_la_casa nueva_regla siempre_en por_favor_no no_me_pongas no_me_agendes no_me_recomiendes nunca_antes nunca_despues \
+    a_partir_de_agora daqui_em_diante nova_regra por_favor_nao nao_me_marque* nao_me_sugira* nunca_antes nunca_depois \
+    d'ora_in_poi da_ora_in_poi nuova_regola per_favore_non non_propormi non_mettermi mai_prima mai_dopo \
     vanaf_nu voortaan regel_is liever_geen plan_nooit plan_geen nooit_voor nooit_na \
     从现在起 以后不要 これから 気をつけて";
 
 /// Words with which a sentence begins that is a rule.
 pub(super) const RULE_BEGINNINGS: &str = "always never please_no no_more don't_ever immer nie niemals toujours jamais siempre nunca \
-    sempre mai altijd nooit";
+    sempre altijd nooit";
+
+/// Beginnings of sentences that look like a rule and are none.
+pub(super) const NO_RULES: &str = "never_mind never_heard never_been never_seen always_nice always_good always_fun \
+    always_a nunca_fui nunca_he nunca_fui nie_wieder nie_gehort nie_gesehen jamais_vu nooit_meer nooit_gezien";
+
+/// Phrases that deny a condition, or say that it is over or somebody's former one.
+pub(super) const NO_CONDITIONS: &str = "not_allergic isn't_allergic aren't_allergic no_allerg* don't_have_any_allerg* not_vegetarian \
+    not_vegan not_a_vegetarian not_a_vegan used_to_be_a_veg* used_to_be_veg* used_to_be_allergic was_a_vegetarian was_a_vegan \
+    was_vegetarian was_vegan no_longer_veg* no_longer_allergic isn't_vegetarian isn't_vegan \
+    keine_allergie* nicht_allergisch nicht_vegetarisch nicht_vegan nicht_mehr_veg* keine_vegetarierin kein_vegetarier \
+    pas_allergique pas_d'allergie* plus_veg* pas_veg* aucune_allergie* \
+    no_soy_alergic* sin_alergia* ya_no_soy_veg* no_soy_veg* ninguna_alergia \
+    nao_sou_alergic* sem_alergia* ja_nao_sou_veg* nao_sou_veg* nenhuma_alergia \
+    non_sono_allergic* nessuna_allergia non_sono_piu_veg* non_sono_veg* \
+    niet_allergisch geen_allergie* niet_meer_veg* geen_vegetari*";
 
 /// Verbs with which a request begins.
 pub(super) const REQUEST_BEGINNINGS: &str = "suggest recommend plan make write draft give_me give_us get_me find choose pick order \
@@ -186,7 +201,16 @@ pub(super) const ASKED_FOR: &str = "einen_vorschlag vorschlage eine_idee ideen e
 
 /// Phrases of questions about what was said or done, which are no requests.
 pub(super) const RECALLING: &str = "did_you did_i did_we did_she did_he did_they do_you_remember you_told you_said i_told i_said \
-    you_recommended you_suggested was_it remind_me_what remind_me_when remind_me_who remind_me_which \
+    you_recommended you_suggested was_it remind_me_what remind_me_when remind_me_who remind_me_which remind_me_how \
+    remind_me_where tell_me_what_we tell_me_what_i tell_me_where_we tell_me_where_i tell_me_when_we tell_me_when_i \
+    tell_me_who tell_me_how_the we_had i_had we_ate i_ate we_went i_saved we_saved what_was where_was who_was which_was \
+    how_was what_did where_did when_did who_did how_did what_were where_were who_came came_to \
+    wie_hieß wie_hießen weißt_du_noch wer_war wo_war wann_war was_war was_gab was_es was_hat wer_hat was_haben was_habe \
+    s'appelait s'appelaient c'etait_quoi qu'est-ce_qu'on_a qu'avons_nous ce_que_nous_avons ce_qu'on_a \
+    se_llamaba se_llamaban que_comimos que_hicimos que_dijo donde_fue cuando_fue quien_era \
+    se_chamava se_chamavam que_comemos o_que_disse onde_foi quando_foi quem_era \
+    si_chiamava si_chiamavano cosa_ha cosa_abbiamo cosa_ho che_cosa_ha dove_siamo_stati dov'era chi_era \
+    heette heetten wat_was waar_was wie_was wat_heeft wat_hebben \
     hast_du habe_ich hab_ich haben_wir hattest_du weisst_du_noch as_tu ai_je avons_nous m'as_tu tu_te_souviens \
     dijiste recomendaste te_dije recuerdas disseste recomendaste te_disse lembras hai_detto ho_detto abbiamo ricordi \
     heb_je heb_ik hebben_we weet_je_nog";

@@ -93,6 +93,11 @@ impl<'a> ClaimQuestion<'a> {
         self.period == AskedPeriod::Present
     }
 
+    /// Whether the query asks how something is, or whether it still is so.
+    pub(crate) fn asks_for_state(&self) -> bool {
+        self.kind != AskedKind::Anything
+    }
+
     /// Returns what a document says about the claims in question.
     pub(crate) fn standing(&self, document: Document<'_>) -> Standing {
         let mut standing = Standing::Unrelated;

@@ -2,8 +2,8 @@
 //!
 //! If a candidate answers with a value that did not hold at the time in question, the memories whose values held then
 //! become candidates too. The best of them gets at least the score of the outdated one, since it says the same of another
-//! time in other words, and the outdated one stays below it. If no value holds, this goes for the memory that ended it. The
-//! same goes for every memory that another one replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
+//! time in other words, if the query asks how something is, and the outdated one stays below it. If no value holds, this
+//! goes for the memory that ended it. The same goes for every memory that another one replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
 //! successor only if the successor answers the query, too: an old address may tell more about an old neighbour than the
 //! new one.
 
@@ -65,7 +65,9 @@ impl Search<'_> {
             ranking.signals.add(&new);
             ranking.rank(&new);
         }
-        raise_scores(ranking, &outdated);
+        if self.claims.asks_for_state() {
+            raise_scores(ranking, &outdated);
+        }
         if limit_scores(ranking, &outdated) {
             ranking.sort();
         }
@@ -116,7 +118,8 @@ impl Search<'_> {
                     successors.push(other);
                 }
             }
-            if outdated_keys.is_empty() && ledger.replaced_from(table.slot_of(id)?) == NEVER {
+            let is_asked_for = !outdated_keys.is_empty() && self.claims.asks_for_state();
+            if !is_asked_for && ledger.replaced_from(table.slot_of(id)?) == NEVER {
                 reason = Reason::Ended;
             }
         }
