@@ -167,7 +167,7 @@ impl ClaimReader {
         languages::find(&sentence, &mut found);
         let mut added = Vec::new();
         for one in without_overlaps(found) {
-            if let Some(claim) = self.finish(one, &sentence, saying, dated) {
+            if let Some(claim) = self.finish(&one, &sentence, saying, dated) {
                 added.push(claim);
             }
         }
@@ -213,21 +213,21 @@ impl ClaimReader {
     /// Makes a claim of what was found. Returns `None` if its subject or its time is unknown.
     fn finish(
         &self,
-        found: Found,
+        found: &Found,
         sentence: &Sentence<'_>,
         saying: Saying<'_>,
         dated: &[DateMention],
     ) -> Option<Claim> {
-        let subject = match found.subject {
+        let subject = match &found.subject {
             Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
             Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject())?,
-            Subject::Named(ref name) if name.contains(LAST) => {
+            Subject::Named(name) if name.contains(LAST) => {
                 let last = named_subject(sentence, found.at).or_else(|| self.last_subject())?;
                 name.replace(LAST, &last)
             }
-            Subject::Named(ref name) if name.is_empty() => self.subject_of_last(&found.attribute),
-            Subject::Named(ref name) if is_own_parent(name) => format!("{}'s {}", saying.speaker, name.to_lowercase()),
-            Subject::Named(ref name) => {
+            Subject::Named(name) if name.is_empty() => self.subject_of_last(&found.attribute),
+            Subject::Named(name) if is_own_parent(name) => format!("{}'s {}", saying.speaker, name.to_lowercase()),
+            Subject::Named(name) => {
                 let name = name.replace(SPEAKER, saying.speaker);
                 self.longer_name(&name, &found.attribute).unwrap_or(name)
             }
@@ -241,7 +241,7 @@ impl ClaimReader {
         if value.contains(LAST) {
             value = value.replace(LAST, &self.last_subject()?);
         }
-        let from = begin_of(&found, sentence, saying, dated);
+        let from = begin_of(found, sentence, saying, dated);
         if found.is_future && from.is_none_or(|from| from <= saying.at) {
             return None;
         }
@@ -249,7 +249,7 @@ impl ClaimReader {
         if UNNAMED_RELATIONS.has(relation) && subject.ends_with(&format!("'s {relation}")) {
             return None;
         }
-        if attributes::cardinality(&found.attribute) == Cardinality::One && is_one_of_several(&found, sentence) {
+        if attributes::cardinality(&found.attribute) == Cardinality::One && is_one_of_several(found, sentence) {
             return None;
         }
         let is_new = names::subject(&subject) != names::value(&value);
