@@ -121,7 +121,8 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         return;
     }
     let is_where = WHERE_ATTRIBUTES.contains(&named.attribute.as_str()) || PLACES.contains(&named.attribute.as_str());
-    if !is_where && values::is_preposition(&value_words[0].text) {
+    let is_when = values::has_shape(value_words, Shape::Time);
+    if !is_where && !is_when && values::is_preposition(&value_words[0].text) {
         named.attribute = format!("place of {}", named.attribute);
     }
     let is_group = is_relation(named.attribute.trim_end_matches('s'));
