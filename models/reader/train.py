@@ -3,7 +3,7 @@
 
     pip install torch safetensors tokenizers numpy
     python3 train.py --model FOLDER --out reader.pt                # FOLDER has all-MiniLM-L6-v2
-    python3 train.py --model FOLDER --out reader.pt --resume       # goes on at the last checkpoint
+    python3 train.py --model FOLDER --out reader.pt --resume       # continue from the last checkpoint
     python3 train.py --model FOLDER --out reader.pt --epochs 0     # only measures
 
 The heads read pairs of texts:
@@ -175,7 +175,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=data_folder, help="folder of situations")
     parser.add_argument("--share", type=float, default=1.0, help="share of the situations that are learned from")
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--resume", action="store_true", help="go on at the checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     random.seed(SEED)

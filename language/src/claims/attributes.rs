@@ -55,7 +55,8 @@ pub fn named(noun: &str) -> Option<&'static Attribute> {
     BY_NOUN.get(noun).map(|index| &ATTRIBUTES[*index])
 }
 
-/// Returns how many values an attribute has. A relation that a person has to several others has many: "my brother is Emil".
+/// Returns how many values an attribute has. A relation that a person has to several others has many: "my brother is
+/// Emil".
 pub fn cardinality(attribute: &str) -> Cardinality {
     match named(attribute) {
         Some(attribute) => attribute.cardinality,

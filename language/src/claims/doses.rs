@@ -67,8 +67,10 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
 fn find_dose(sentence: &Sentence<'_>, number: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
     let Some(unit) = unit_of(words, number) else { return };
-    let Some((medicine, end)) = medicine_after(words, unit + 1).or_else(|| medicine_before(words, number)) else {
-        return;
+    let (medicine, end) = match (medicine_after(words, unit + 1), medicine_before(words, number)) {
+        (Some(after), _) => after,
+        (None, Some(medicine)) => (medicine, unit + 1),
+        (None, None) => return,
     };
     if is_one_of_several(words) {
         return;
@@ -163,17 +165,15 @@ fn medicine_after(words: &[Word], begin: usize) -> Option<(String, usize)> {
 }
 
 /// Reads "losartan" before a dose: "losartan 50 mg", "losartan, 50 mg".
-fn medicine_before(words: &[Word], number: usize) -> Option<(String, usize)> {
+fn medicine_before(words: &[Word], number: usize) -> Option<String> {
     let last = words.get(number.checked_sub(1)?)?;
     if last.after == Break::Clause {
         return None;
     }
     let first = number.checked_sub(2).map(|at| &words[at]).filter(|first| first.after == Break::None);
     match first {
-        Some(first) if is_medicine(first) && continues_medicine(last) => {
-            Some((format!("{} {}", first.text, last.text), number + 2))
-        }
-        _ => is_medicine(last).then(|| (last.text.clone(), number + 2)),
+        Some(first) if is_medicine(first) && continues_medicine(last) => Some(format!("{} {}", first.text, last.text)),
+        _ => is_medicine(last).then(|| last.text.clone()),
     }
 }
 

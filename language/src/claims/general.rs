@@ -114,7 +114,7 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
             .get(value.words.start + 1)
             .is_some_and(|next| values::is_preposition(&next.text) || next.text == "for");
     let is_time_of = matches!(value_words[0].text.as_str(), "set" | "due");
-    // "My car is electric" names no car, and "my husband is Scottish" no husband.
+    // "My car is electric" and "my husband is Scottish" do not say which car or who.
     let is_kind = (named.attribute == "car" && !is_specific)
         || (is_person && ["ish", "ese"].iter().any(|ending| value_words[0].text.ends_with(ending)));
     if is_participle || is_time_of || is_kind {

@@ -69,6 +69,9 @@ word_lists! {
     UNNAMED_RELATIONS = "friend neighbor neighbour colleague coworker co-worker teammate buddy mate classmate customer \
         client guy";
 
+    /// How people call their own relatives.
+    OWN_PARENTS = "mom mum dad mother father grandma grandpa granny";
+
     /// Words at which a value ends.
     VALUE_ENDS = "and but because since so after before when while which who where that until till now currently nowadays \
         these last next this yesterday today tomorrow tonight ago instead anymore any too again as for with from \

@@ -74,7 +74,7 @@ fn attribute_of_thing(noun: &Noun) -> Option<Named> {
     }
     let (thing, attribute) = match attributes::named(last) {
         Some(attribute) => (thing, attribute.name),
-        // "The app launches on 3 May" dates the app launch; a board meeting is no board.
+        // "The app launches on 3 May" gives the date of the app. The date of a board meeting is not one of the board.
         None if PRODUCT_EVENTS.contains(&last) => (thing, "date"),
         None if EVENTS.has(last) => (noun.name.as_str(), "date"),
         None => (thing, last),

@@ -71,7 +71,7 @@ pub(super) fn read(words: &[&str]) -> Option<(u64, usize)> {
         }
         length = index + 1;
     }
-    // A scale alone is no number: "a grand".
+    // "Grand" by itself is not read as a number.
     let is_number = length > 1 || words.first().is_some_and(|first| below_hundred(first).is_some() || is_scale(first));
     (length > 0 && is_number).then_some((all + part.unwrap_or(0), length))
 }

@@ -183,8 +183,9 @@ fn says_any_more(words: &[Word]) -> bool {
 fn is_further(words: &[Word]) -> bool {
     let mut further = false;
     // "Also I got promoted" adds to what was said and not to the job.
-    let opens = words.first().is_some_and(|first| matches!(first.text.as_str(), "also" | "additionally" | "besides"));
-    for pair in words[usize::from(opens)..].windows(2) {
+    let is_opener = |first: &Word| matches!(first.text.as_str(), "also" | "additionally" | "besides");
+    let skipped = usize::from(words.first().is_some_and(is_opener));
+    for pair in words[skipped..].windows(2) {
         further |= matches!(pair[0].text.as_str(), "also" | "another" | "second" | "additionally" | "besides");
         further |= pair[0].text == "the" && matches!(pair[1].text.as_str(), "side" | "evenings" | "weekends");
     }

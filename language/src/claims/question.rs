@@ -9,7 +9,7 @@ use crate::tokenize::{fold, is_stop_word, writes_no_spaces};
 
 use super::attributes::{self, ATTRIBUTES, Cardinality};
 use super::lists::{
-    FIRST_PERSON, FOREIGN_QUESTIONS, GENERIC_VERBS, PRESENT_VERBS, STATE_QUESTIONS, STATE_WORDS, STILL,
+    FIRST_PERSON, FOREIGN_QUESTIONS, GENERIC_VERBS, OWN_PARENTS, PRESENT_VERBS, STATE_QUESTIONS, STATE_WORDS, STILL,
 };
 use super::names;
 
@@ -18,8 +18,6 @@ pub const USER: &str = "user";
 /// Words that ask for a former value.
 const FORMER: [&str; 9] =
     ["previously", "former", "formerly", "originally", "previous", "earlier", "prior", "old", "ex"];
-/// How people call their own relatives: "how much does mum take?".
-const OWN_PARENTS: [&str; 8] = ["mom", "mum", "dad", "mother", "father", "grandma", "grandpa", "granny"];
 /// Words of past tenses, without which "before" does not ask for a former value.
 const PAST: [&str; 5] = ["did", "was", "were", "had", "been"];
 /// Words of a question that are considered.
@@ -81,7 +79,7 @@ fn subjects(words: &[&str]) -> Vec<String> {
         subjects.push(USER.to_owned());
     }
     for word in words {
-        if OWN_PARENTS.contains(word) {
+        if OWN_PARENTS.has(word) {
             subjects.push(format!("{USER}'s {word}"));
         }
     }

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::attributes::{self, Cardinality};
 use super::clause::{self, LAST, SPEAKER, Subject};
-use super::lists::{TIMES, UNNAMED_RELATIONS};
+use super::lists::{OWN_PARENTS, TIMES, UNNAMED_RELATIONS};
 use super::sentence::{Found, Sentence};
 use super::words::Break;
 use super::{
@@ -322,7 +322,6 @@ fn is_not_meant(sentence: &Sentence<'_>) -> bool {
 
 /// Whether a value is a time of the day and no day: "9:15", "noon", "half past six".
 fn is_clock(value: &str) -> bool {
-    let mut has_clock = false;
     for word in value.split_whitespace() {
         let word = word.to_lowercase();
         let is_time = word.contains(':') || word.ends_with("am") || word.ends_with("pm");
@@ -331,13 +330,12 @@ fn is_clock(value: &str) -> bool {
         if !is_time && !is_hour && !is_name {
             return false;
         }
-        has_clock |= is_time || is_name || is_hour;
     }
-    has_clock
+    !value.is_empty()
 }
 
-/// Whether the clause of a claim says that what holds is one of several, or holds at some times only: "I'm on Slack too", "on
-/// Saturdays I work at the bakery".
+/// Whether the clause of a claim says that what holds is one of several, or holds at some times only: "Mo is our designer
+/// too", "on Saturdays I work at the bakery".
 fn is_one_of_several(found: &Found, sentence: &Sentence<'_>) -> bool {
     if found.polarity == Polarity::Negative {
         return false;
@@ -369,7 +367,7 @@ fn is_one_of_several(found: &Found, sentence: &Sentence<'_>) -> bool {
 
 /// Whether a name is how somebody calls their own relative: "Mom moved to Tucson".
 fn is_own_parent(name: &str) -> bool {
-    matches!(name, "Mom" | "Mum" | "Dad" | "Mother" | "Father" | "Grandma" | "Grandpa" | "Granny")
+    name.starts_with(char::is_uppercase) && OWN_PARENTS.has(&name.to_lowercase())
 }
 
 /// Whether the word after an index is a common verb, so that the word before it is the subject.

@@ -145,7 +145,7 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
             matches!(last.text.as_str(), "lessons" | "lesson" | "classes" | "class" | "course" | "courses")
         }
         Shape::Pet => {
-            // "My dog trailer" is no dog.
+            // "My dog trailer" names a trailer and not a dog.
             let is_named = any(&|word| matches!(word.text.as_str(), "called" | "named"));
             (PETS.has(&last.text) || (is_named && any(&|word| PETS.has(&word.text)))) && !any(&is_number)
         }

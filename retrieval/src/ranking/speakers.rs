@@ -47,7 +47,7 @@ const SAYING: [&str; 20] = [
 ];
 
 /// Verbs that say in one word that the assistant said something: Spanish and Portuguese.
-const YOU_SAID: [&str; 15] = [
+const YOU_SAID: [&str; 14] = [
     "recomendaste",
     "sugeriste",
     "dijiste",
@@ -58,7 +58,6 @@ const YOU_SAID: [&str; 15] = [
     "disseste",
     "aconselhaste",
     "propuseste",
-    "explicaste",
     "indicaste",
     "aconselhou",
     "recomendou",

@@ -1,11 +1,13 @@
 //! Currency: what no longer holds ranks behind what superseded it.
 //!
 //! If a candidate answers with a value that did not hold at the time in question, the memories whose values held then
-//! become candidates too. The best of them gets at least the score of the outdated one, since it says the same of another
-//! time in other words, if the query asks how something is, and the outdated one stays below it. If no value holds, this
-//! goes for the memory that ended it. The same goes for every memory that another one replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
+//! become candidates too, and the outdated one stays below the best of them. The same goes for every memory that another
+//! one replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
 //! successor only if the successor answers the query, too: an old address may tell more about an old neighbour than the
 //! new one.
+//!
+//! If the query asks how something is, the best successor gets at least the score of the outdated memory: both say the
+//! same of different times, even if in other words. If no value holds, the successor is the memory that ended the last one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -107,8 +109,7 @@ impl Search<'_> {
         let mut successors = Vec::new();
         let mut reason = Reason::Replaced;
         let outdated_keys = self.claims.outdated_keys(document);
-        for key in &outdated_keys {
-            let key = *key;
+        for key in outdated_keys.iter().copied() {
             let of_fact = holding.entry(key).or_insert_with(|| self.claims.holding(key, allowed));
             successors.extend_from_slice(of_fact);
         }
@@ -128,8 +129,7 @@ impl Search<'_> {
     }
 }
 
-/// Raises the best successor of each replaced candidate to the candidate's score: it says the same of another time, however
-/// it words it.
+/// Raises the best successor of each replaced candidate to the candidate's score.
 fn raise_scores(ranking: &mut Ranking<'_>, outdated: &[Outdated]) {
     let positions = ranking.positions();
     for _ in 0..PASSES_MAX {
