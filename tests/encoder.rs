@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cuebase::config::Precision;
-use cuebase::model::encoder::LocalEncoder;
+use cuebase::model::encoder::{BuiltInEncoder, LocalEncoder};
 use cuebase::model::{Deadline, Embedder};
 use serde_json::Value;
 
@@ -21,9 +21,13 @@ fn patience() -> Deadline {
     Deadline::background(Duration::from_secs(60))
 }
 
-/// Checks the vectors of an encoder, alone and in batches.
+/// Checks the vectors of the encoder in a folder, alone and in batches.
 fn check_vectors(folder: &Path, precision: Precision, expected: &Path) {
-    let encoder = LocalEncoder::load(folder, precision).expect("loads");
+    check_encoder(&LocalEncoder::load(folder, precision).expect("loads"), precision, expected);
+}
+
+/// Checks the vectors of an encoder, alone and in batches.
+fn check_encoder(encoder: &dyn Embedder, precision: Precision, expected: &Path) {
     let expected: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(expected).expect("reads")).expect("a list");
     let texts: Vec<&str> = expected.iter().map(|one| one["text"].as_str().expect("a text")).collect();
@@ -70,6 +74,11 @@ fn all_minilm_agrees_with_the_reference() {
         }
         None => eprintln!("skipped: CUEBASE_TEST_ENCODER is not set to a folder of all-MiniLM-L6-v2"),
     }
+}
+
+#[test]
+fn the_built_in_encoder_agrees_with_the_reference() {
+    check_encoder(BuiltInEncoder::get().expect("opens"), Precision::Int8, &data("minilm.json"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Hosted and local models: quirks of providers, embeddings, and queries while a model fails.
 
+/// The built-in encoder, whose vectors follow in the background.
+mod built_in_encoder;
 /// Changes of the embedding model, and a local encoder.
 mod changes;
 /// Extraction and answers with a chat model.

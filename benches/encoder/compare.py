@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the speed of the same encoder in ONNX Runtime and in `cuebase models`, alternately, each on one core.
+"""Compares the speed of the built-in encoder with ONNX Runtime's int8 form of the same model, in turns, on one core.
 
-    pip install onnxruntime onnx torch transformers tokenizers
-    compare.py FOLDER_OF_A_MODEL PATH_OF_CUEBASE
+    pip install onnxruntime onnx torch transformers
+    cargo bench --bench encoder --no-run           # prints the path of the program
+    compare.py FOLDER_OF_ALL_MINILM PROGRAM
 
-Exports the folder's weights, then measures both on the same 128 texts, one at a time and in batches.
+Both embed texts of equal length, given as tokens to ONNX Runtime, and as text to Cuebase, whose tokenizer counts. ONNX
+Runtime's weights are quantized dynamically, for each output, which is its fastest form of this model on such processors.
+Printed is the median of five turns for each size, in milliseconds a call, and the relative speed.
 """
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -17,31 +19,31 @@ import time
 import numpy as np
 import onnxruntime
 import torch
-from tokenizers import Tokenizer
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import AutoModel
 
-ROUNDS = 5
-BATCHES = (8, 32, 128)
-# As in src/cli/models.rs.
-SUBJECTS = ["the kitten from the shelter", "a marathon in the rain", "her sister's wedding", "the broken bicycle chain",
-            "two weeks on the island", "the recipe for plum cake", "his first day at the new job", "the concert by the river"]
-TEXTS = [f"Ann told us on day {n} about {SUBJECTS[n % 8]}, and Bo remembered {SUBJECTS[n // 8 % 8]} at once." for n in range(128)]
+TURNS = 5
+TOKENS = (8, 16, 32, 64, 128)
+TEXTS = (1, 8, 32)
+SECONDS = 0.4
+CALLS_MIN = 7
 
 
 def export(folder, path):
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
 
-    class Hidden(torch.nn.Module):
+    class Mean(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.model = model
 
         def forward(self, ids, mask):
-            return self.model(input_ids=ids, attention_mask=mask, token_type_ids=ids * 0).last_hidden_state
+            hidden = self.model(input_ids=ids, attention_mask=mask, token_type_ids=ids * 0).last_hidden_state
+            return torch.nn.functional.normalize(hidden.mean(1), dim=1)
 
     example = torch.ones(2, 8, dtype=torch.long)
-    axes = {name: {0: "texts", 1: "tokens"} for name in ("ids", "mask", "hidden")}
-    torch.onnx.export(Hidden(), (example, example), path, input_names=["ids", "mask"], output_names=["hidden"],
+    axes = {name: {0: "texts", 1: "tokens"} for name in ("ids", "mask")}
+    torch.onnx.export(Mean(), (example, example), path, input_names=["ids", "mask"], output_names=["vectors"],
                       dynamic_axes=axes, dynamo=False, opset_version=17)
 
 
@@ -51,53 +53,39 @@ def session(path):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def embed(session, tokenizer, texts):
-    encoded = [one.ids for one in tokenizer.encode_batch(texts)]
-    ids = np.zeros((len(encoded), max(map(len, encoded))), np.int64)
-    mask = np.zeros_like(ids)
-    for row, tokens in enumerate(encoded):
-        ids[row, :len(tokens)], mask[row, :len(tokens)] = tokens, 1
-    hidden = session.run(None, {"ids": ids, "mask": mask})[0]
-    mean = (hidden * mask[:, :, None]).sum(1) / mask.sum(1)[:, None]
-    return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+def theirs(run, tokens, texts):
+    """Returns the median time of a call in milliseconds."""
+    random = np.random.default_rng(tokens)
+    ids = random.integers(2000, 20000, (texts, tokens))
+    mask = np.ones_like(ids)
+    began, times = time.perf_counter(), []
+    while time.perf_counter() - began < SECONDS or len(times) < CALLS_MIN:
+        call = time.perf_counter()
+        run.run(None, {"ids": ids, "mask": mask})
+        times.append((time.perf_counter() - call) * 1e3)
+    return statistics.median(times)
 
 
-def ours(folder, binary):
-    environment = {"CUEBASE_MODEL_LOCAL": folder, "RAYON_NUM_THREADS": "1", "PATH": os.environ["PATH"]}
-    printed = subprocess.run([binary, "models", "--data", "/nonexistent"], env=environment, capture_output=True, text=True, check=True).stdout
-    one, unit, rate = re.search(r"one text ([0-9.]+)(µs|ms|s);.* ([0-9]+) a second", printed).groups()
-    return float(one) * {"µs": 1e-3, "ms": 1, "s": 1e3}[unit], float(rate)
+def ours(program, tokens, texts):
+    """Returns the median time of a call in milliseconds."""
+    printed = subprocess.run([program, str(tokens), str(texts)], capture_output=True, text=True, check=True).stdout
+    return float(printed.split()[2])
 
 
 def main():
-    folder, binary = sys.argv[1:3]
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(256)
-    rows = []
+    folder, program = sys.argv[1:3]
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "model.onnx")
-        export(folder, path)
-        run = session(path)
-        embed(run, tokenizer, TEXTS[:1])
-        for _ in range(ROUNDS):
-            alone = []
-            for text in TEXTS[:15]:
-                began = time.perf_counter()
-                embed(run, tokenizer, [text])
-                alone.append((time.perf_counter() - began) * 1e3)
-            rates = []
-            for size in BATCHES:
-                began = time.perf_counter()
-                for at in range(0, len(TEXTS), size):
-                    embed(run, tokenizer, TEXTS[at:at + size])
-                rates.append(len(TEXTS) / (time.perf_counter() - began))
-            rows.append((statistics.median(alone), max(rates), *ours(folder, binary)))
-    theirs_one, theirs_rate, our_one, our_rate = (statistics.median(column) for column in zip(*rows))
-    speed_one, speed_many = theirs_one / our_one, our_rate / theirs_rate
-    print(f"one text: ONNX Runtime {theirs_one:.1f} ms, Cuebase {our_one:.1f} ms, relative speed {speed_one:.2f}")
-    print(f"many: ONNX Runtime {theirs_rate:.0f} per second, Cuebase {our_rate:.0f}, relative speed {speed_many:.2f}")
+        plain, quantized = (os.path.join(scratch, name) for name in ("plain.onnx", "int8.onnx"))
+        export(folder, plain)
+        quantize_dynamic(plain, quantized, per_channel=True, weight_type=QuantType.QInt8)
+        run = session(quantized)
+        print("tokens texts   ONNX Runtime   Cuebase   relative speed")
+        for tokens in TOKENS:
+            for texts in TEXTS:
+                turns = [(theirs(run, tokens, texts), ours(program, tokens, texts)) for _ in range(TURNS)]
+                their_time, our_time = (statistics.median(column) for column in zip(*turns))
+                print(f"{tokens:6} {texts:5} {their_time:11.2f} ms {our_time:6.2f} ms {their_time / our_time:11.2f}", flush=True)
 
 
 main()

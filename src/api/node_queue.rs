@@ -13,6 +13,8 @@ use crate::service::peers::PeerTopic;
 pub(super) struct NodeQueue {
     /// Queued writes, including those in progress.
     pub(super) waiting: usize,
+    /// Memories that wait for vectors. `None` unless the embedding model computes them in the background.
+    pub(super) vectors_waiting: Option<u64>,
     /// The oldest queued write.
     pub(super) oldest: Option<MessageId>,
     /// Start of the outage of the chat model, milliseconds since the epoch. `None` while the model responds.
@@ -47,14 +49,15 @@ pub(super) struct JobFailure {
 
 impl NodeQueue {
     /// Returns the state of this node.
-    pub(super) fn of(app: &App, account: &AccountId) -> Self {
+    pub(super) fn of(app: &App, account: &AccountId) -> Result<Self> {
         let levels = app.jobs.account_levels(account);
-        Self {
+        Ok(Self {
             waiting: levels.messages,
+            vectors_waiting: app.reads.vectors_waiting(account)?,
             oldest: levels.oldest,
             outage_since_ms: app.jobs.outage().map(|outage| outage.since.as_millisecond()),
             jobs: app.jobs.status().iter().map(JobLevels::of).collect(),
-        }
+        })
     }
 
     /// Returns the state of this node and of all others.
@@ -63,7 +66,7 @@ impl NodeQueue {
     ///
     /// A node does not answer: without its part, a queue would seem empty that is not.
     pub(super) fn of_all_nodes(app: &App, account: &AccountId) -> Result<Self> {
-        let mut queue = Self::of(app, account);
+        let mut queue = Self::of(app, account)?;
         let peers = app.reads.peers();
         for address in peers.others()? {
             queue.merge(peers.ask(&address, account, PeerTopic::Queue, &())?);
@@ -73,8 +76,12 @@ impl NodeQueue {
 
     /// Adds the state of another node.
     fn merge(&mut self, other: Self) {
-        let Self { waiting, oldest, outage_since_ms, jobs } = other;
+        let Self { waiting, vectors_waiting, oldest, outage_since_ms, jobs } = other;
         self.waiting += waiting;
+        self.vectors_waiting = match (self.vectors_waiting, vectors_waiting) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
         self.oldest = earlier(self.oldest, oldest);
         self.outage_since_ms = earlier(self.outage_since_ms, outage_since_ms);
         for job in jobs {
@@ -125,6 +132,7 @@ mod tests {
         [
             NodeQueue {
                 waiting: 2,
+                vectors_waiting: None,
                 oldest: id("01J9Z3V7QK0000000000000002"),
                 outage_since_ms: None,
                 jobs: vec![
@@ -134,12 +142,14 @@ mod tests {
             },
             NodeQueue {
                 waiting: 0,
+                vectors_waiting: None,
                 oldest: None,
                 outage_since_ms: Some(500),
                 jobs: vec![job(JobName::Ingestion, JobState::Running, Some(90), None)],
             },
             NodeQueue {
                 waiting: 3,
+                vectors_waiting: None,
                 oldest: id("01J9Z3V7QK0000000000000001"),
                 outage_since_ms: Some(400),
                 jobs: vec![

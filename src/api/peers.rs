@@ -39,7 +39,7 @@ pub fn answer(app: &App, question: &[u8]) -> Result<Vec<u8>> {
             encode_answer(app.reads.claims_for_peer(&account, &search))
         }
         PeerTopic::Statistics => encode_answer(NodeStatistics::of(app, &account)),
-        PeerTopic::Queue => encode_answer(Ok(NodeQueue::of(app, &account))),
+        PeerTopic::Queue => encode_answer(NodeQueue::of(app, &account)),
         PeerTopic::Command => {
             let command: String = decode(&details)?;
             encode_answer(app.reads.peers().run_command(&command))

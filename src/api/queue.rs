@@ -52,6 +52,7 @@ pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     };
     Reply::ok(&QueueView {
         waiting: queue.waiting,
+        vectors_waiting: queue.vectors_waiting,
         waiting_since: queue.oldest.and_then(accepted_at),
         model_unavailable_since: queue.outage_since_ms.and_then(format_ms),
         dead_letters: letters.iter().map(DeadLetterView::of).collect(),

@@ -262,13 +262,13 @@ const fn inline(path: &'static str, handler: GuardedHandler) -> Route {
 /// The query of routes that take a namespace and nothing else.
 const NAMESPACE: &[&str] = &["namespace"];
 /// The query of routes that accept a write and can wait for it. Their body names the namespace.
-const WAIT: &[&str] = &[writes::WAIT];
+const WAIT: &[&str] = &[writes::WAIT, writes::WAIT_FOR];
 /// `DELETE /v1/memories/{path}`.
-const FORGET: &[&str] = &["namespace", writes::WAIT];
+const FORGET: &[&str] = &["namespace", writes::WAIT, writes::WAIT_FOR];
 /// `DELETE /v1/vocab`.
-const FORGET_TERMS: &[&str] = &["namespace", "term", writes::WAIT];
+const FORGET_TERMS: &[&str] = &["namespace", "term", writes::WAIT, writes::WAIT_FOR];
 /// `POST /v1/documents`.
-const DOCUMENT: &[&str] = &["namespace", "filename", "document_id", "tags", "metadata", OCCURRED_AT, writes::WAIT];
+const DOCUMENT: &[&str] = &["namespace", "filename", "document_id", "tags", "metadata", OCCURRED_AT, writes::WAIT, writes::WAIT_FOR];
 /// `GET /v1/memories/{path}`.
 const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 /// `GET /v1/skills`.

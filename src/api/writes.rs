@@ -17,6 +17,8 @@ use crate::service::writes::{Write, WriteFilter, WriteStatus};
 
 /// The parameter for the longest time to wait.
 pub const WAIT: &str = "wait";
+/// The parameter for what to wait for.
+pub const WAIT_FOR: &str = "wait_for";
 /// Longest time that a request can wait for its write.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 /// Characters of a refused value that the error shows.
@@ -69,12 +71,13 @@ fn statuses(query: &QueryString) -> Result<Vec<WriteStatus>> {
 /// `GET /v1/writes/{id}`. A key that is limited to a namespace sees only the writes of its namespace.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let Ok(id) = request.parameter(0).parse() else { return Err(no_write()) };
-    let Some(write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
+    let Some(mut write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
     if let Some(scope) = request.principal.scope()
         && !is_in_scope(request, scope, &write)?
     {
         return Err(no_write());
     }
+    request.app.reads.add_vector_state(request.account(), &mut write)?;
     Reply::ok(&view(request, &write))
 }
 
@@ -93,6 +96,33 @@ fn is_in_scope(request: &AuthenticatedRequest, scope: &NamespaceName, write: &Wr
 fn no_write() -> Error {
     let message = "no write has that id: use the id of a `202` of the last 14 days";
     Error::not_found(ErrorCode::NotFound, message)
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitFor {
+    /// The end of the write: its memories are found by their words.
+    #[default]
+    Words,
+    /// The vectors of its memories, too.
+    Vectors,
+}
+
+/// Returns what a request waits for.
+///
+/// # Errors
+///
+/// `invalid_parameter` for another value than `words` and `vectors`.
+pub fn wait_for(query: &QueryString) -> Result<WaitFor> {
+    match query.last(WAIT_FOR) {
+        None | Some("words") => Ok(WaitFor::Words),
+        Some("vectors") => Ok(WaitFor::Vectors),
+        Some(other) => {
+            let shown: String = other.chars().take(SHOWN_CHARS_MAX).collect();
+            let message = format!("{WAIT_FOR}: {shown:?} is neither `words` nor `vectors`");
+            Err(Error::invalid(ErrorCode::InvalidParameter, message))
+        }
+    }
 }
 
 /// Returns how long a request waits for its write; `None` if it does not.

@@ -11,6 +11,7 @@
 
 pub mod address;
 mod billing;
+mod builtin_model;
 pub mod declare;
 pub mod endpoint;
 mod engine;
@@ -36,6 +37,7 @@ mod values;
 pub use address::ListenAddress;
 pub use declare::{Key, environment_name};
 pub use identity::IdentitySettings;
+pub use builtin_model::BuiltInModel;
 pub use model::{ChatSettings, EmbeddingChoice, ModelSettings};
 pub use origin::Origin;
 pub use plans::{PlanLimits, Rates};

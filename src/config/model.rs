@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 
+use super::builtin_model::BuiltInModel;
 use super::endpoint::EndpointSettings;
 use super::precision::Precision;
 use super::secret::Secret;
@@ -18,7 +19,7 @@ const CALL_ATTEMPTS: u32 = 3;
 /// The models for embedding, extraction and answers: `model.*`.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
-    /// `model.embedding` or `model.local`: the embedding model. Default: the built-in table.
+    /// `model.embedding`, `model.local` or `model.builtin`: the embedding model. Default: the built-in table.
     pub embedding: EmbeddingChoice,
     /// `model.chat`: the chat model. Default `None`: the built-in extractor.
     pub chat: Option<ChatSettings>,
@@ -42,8 +43,8 @@ pub struct ChatSettings {
 /// The embedding model.
 #[derive(Clone, Debug)]
 pub enum EmbeddingChoice {
-    /// The table compiled into the binary.
-    BuiltIn,
+    /// A model in the binary.
+    BuiltIn(BuiltInModel),
     /// An encoder that runs in the server process.
     Local {
         /// The folder with its files.
@@ -64,14 +65,15 @@ impl ModelSettings {
     /// Checks that the settings agree with each other.
     pub(super) fn new(values: ModelValues) -> anyhow::Result<Self> {
         let (timeout, concurrency) = (values.timeout, values.concurrency);
-        let endpoint = endpoint_at(values.base_url, values.api_key, timeout, concurrency);
-        let chat_endpoint = match endpoint_at(values.chat_base_url, values.chat_api_key, timeout, concurrency) {
+        let endpoint = endpoint_at(values.base_url.clone(), values.api_key.clone(), timeout, concurrency);
+        let chat_url = values.chat_base_url.clone();
+        let chat_endpoint = match endpoint_at(chat_url, values.chat_api_key.clone(), timeout, concurrency) {
             Some(chat_endpoint) => Some(chat_endpoint),
             None => endpoint.clone(),
         };
         Ok(Self {
+            embedding: embedding(&values, endpoint.as_ref())?,
             chat: chat(values.chat, chat_endpoint)?,
-            embedding: embedding(values.embedding, values.local, values.local_precision, endpoint.as_ref())?,
             embedding_deadline: values.embedding_deadline,
             call_time: timeout,
             endpoint,
@@ -96,22 +98,19 @@ fn chat(model: Option<String>, endpoint: Option<EndpointSettings>) -> anyhow::Re
     Ok(Some(ChatSettings { endpoint, model }))
 }
 
-fn embedding(
-    hosted: Option<String>,
-    local: Option<PathBuf>,
-    precision: Precision,
-    endpoint: Option<&EndpointSettings>,
-) -> anyhow::Result<EmbeddingChoice> {
-    match (hosted, local) {
+fn embedding(values: &ModelValues, endpoint: Option<&EndpointSettings>) -> anyhow::Result<EmbeddingChoice> {
+    match (&values.embedding, &values.local) {
         (Some(_), Some(_)) => {
             let (embedding, local) = (setting::model::embedding.key, setting::model::local.key);
             bail!("settings {embedding} and {local}: set one of them, not both")
         }
         (Some(model), None) => match endpoint {
-            Some(endpoint) => Ok(EmbeddingChoice::Hosted { endpoint: endpoint.clone(), model }),
+            Some(endpoint) => Ok(EmbeddingChoice::Hosted { endpoint: endpoint.clone(), model: model.clone() }),
             None => Err(missing(&setting::model::base_url, &setting::model::embedding)),
         },
-        (None, Some(folder)) => Ok(EmbeddingChoice::Local { folder, precision }),
-        (None, None) => Ok(EmbeddingChoice::BuiltIn),
+        (None, Some(folder)) => {
+            Ok(EmbeddingChoice::Local { folder: folder.clone(), precision: values.local_precision })
+        }
+        (None, None) => Ok(EmbeddingChoice::BuiltIn(values.builtin)),
     }
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use cuebase_storage::records::PlanName;
 
 use super::address::{ListenAddress, address, address_or_off};
+use super::builtin_model::{BuiltInModel, built_in_model};
 use super::declare::{Setting, settings};
 use super::engine::{EngineChoice, connection, engine};
 use super::parsers::{
@@ -124,7 +125,10 @@ settings! {
 
     /// Models as they are set: `model.*`. `ModelSettings` holds the models that result.
     model: ModelValues {
-        /// Name of a hosted embedding model; empty selects model.local or the built-in table.
+        /// Embedding model in the binary, unless model.embedding or model.local selects another: table, or encoder, which
+        /// also finds what is said in other words, and takes milliseconds for a text.
+        "model.builtin" = "table" => builtin: BuiltInModel, built_in_model;
+        /// Name of a hosted embedding model; empty selects model.local or the built-in model.
         "model.embedding" = "" => embedding: Option<String>, optional(name);
         /// Name of a hosted chat model for extraction and answers; empty selects the built-in extraction and answers.
         "model.chat" = "" => chat: Option<String>, optional(name);

@@ -69,7 +69,7 @@ impl Reembedding {
         let caught = catch_unwind(AssertUnwindSafe(|| self.compute_vectors(&key)));
         match caught.unwrap_or_else(|_| Err(Error::internal("computing vectors panicked"))) {
             Ok(true) => self.backlog.finish(),
-            // Interrupted by a stop.
+            // Interrupted by a stop, or because it is the turn of another namespace.
             Ok(false) => {
                 self.backlog.finish();
                 self.backlog.add(&key);

@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 
 use super::deadline::Deadline;
 use super::embedder::Embedder;
-use super::encoder::LocalEncoder;
+use super::encoder::{BuiltInEncoder, LocalEncoder};
 use super::error::ModelError;
 use super::hosted::{CallCounts, Chat, Endpoint, HostedEmbedder};
 use super::static_table::StaticTable;
 use super::vectors::Vectors;
-use crate::config::{EmbeddingChoice, ModelSettings};
+use crate::config::{BuiltInModel, EmbeddingChoice, ModelSettings};
 
 /// Time limit of the test call to a hosted model at the start.
 const PROBE_TIME: Duration = Duration::from_secs(5);
@@ -27,7 +27,8 @@ const WRITE_TIME: Duration = Duration::from_secs(10);
 /// Returns the embedding model of a choice. Loads a local one; makes no network call.
 pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match choice {
-        EmbeddingChoice::BuiltIn => Arc::new(StaticTable::built_in()?),
+        EmbeddingChoice::BuiltIn(BuiltInModel::Table) => Arc::new(StaticTable::built_in()?),
+        EmbeddingChoice::BuiltIn(BuiltInModel::Encoder) => Arc::new(BuiltInEncoder::get()?),
         EmbeddingChoice::Local { folder, precision } => {
             Arc::new(LocalEncoder::load(folder, *precision).context("setting model.local")?)
         }
@@ -114,11 +115,12 @@ impl Models {
         &self.current
     }
 
-    /// Returns the name of the configured embedding model: `built-in`, the name of its folder, or its name at its
-    /// endpoint.
+    /// Returns the name of the configured embedding model: `built-in` or `built-in-encoder`, the name of its folder, or its
+    /// name at its endpoint.
     pub fn embedding_name(&self) -> String {
         match &self.settings.embedding {
-            EmbeddingChoice::BuiltIn => "built-in".to_owned(),
+            EmbeddingChoice::BuiltIn(BuiltInModel::Table) => "built-in".to_owned(),
+            EmbeddingChoice::BuiltIn(BuiltInModel::Encoder) => "built-in-encoder".to_owned(),
             EmbeddingChoice::Local { folder, .. } => match folder.file_name() {
                 Some(name) => name.to_string_lossy().into_owned(),
                 None => "local".to_owned(),
@@ -188,6 +190,11 @@ impl Models {
             && Embedder::identity(table) == identity
         {
             return Some(Arc::new(table));
+        }
+        if let Ok(encoder) = BuiltInEncoder::get()
+            && encoder.identity() == identity
+        {
+            return Some(Arc::new(encoder));
         }
         if let Some(precision) = LocalEncoder::precision_of(identity) {
             let folder = self.store.model(identity).ok()??.folder?.into();

@@ -19,6 +19,11 @@ pub trait Embedder: Send + Sync {
         false
     }
 
+    /// Returns whether writes are committed without the model's vectors, which follow in the background.
+    fn is_deferred(&self) -> bool {
+        false
+    }
+
     /// Returns whether the model is called over the network, so that the caller's thread waits idle.
     fn is_remote(&self) -> bool {
         false
@@ -40,6 +45,10 @@ impl<T: Embedder + ?Sized> Embedder for &T {
 
     fn is_immediate(&self) -> bool {
         (**self).is_immediate()
+    }
+
+    fn is_deferred(&self) -> bool {
+        (**self).is_deferred()
     }
 
     fn is_remote(&self) -> bool {

@@ -108,7 +108,8 @@ impl StaticTable {
         self.values.get(token * self.dimensions..(token + 1) * self.dimensions).unwrap_or_default()
     }
 
-    fn ids(&self, text: &str) -> Vec<u32> {
+    /// Returns the word pieces of a text, without those of its end if it is very long.
+    pub(super) fn ids(&self, text: &str) -> Vec<u32> {
         self.pieces.tokens(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
     }
 

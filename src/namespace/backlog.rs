@@ -1,11 +1,14 @@
 //! The backlog: namespaces with missing vectors, because the model failed when they were needed, or with vectors of
-//! another model. One thread takes them from here and embeds them one after another.
+//! another model. One thread takes them from here and embeds them, an account after another: of each, the namespace that
+//! has waited for the longest time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use cuebase_storage::{NamespaceId, NamespaceKey};
+use cuebase_storage::{AccountId, NamespaceId, NamespaceKey};
 use parking_lot::{Condvar, Mutex};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// The wait after the first failure. It doubles with each further one.
 const WAIT_MIN: Duration = Duration::from_secs(1);
@@ -17,20 +20,28 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 pub struct Backlog {
     state: Mutex<BacklogState>,
     changed: Condvar,
+    /// Wakes the callers that wait for vectors.
+    indexed: Notify,
 }
 
 #[derive(Default)]
 struct BacklogState {
     /// The namespaces that wait for the thread.
     waiting: BTreeMap<NamespaceKey, Retry>,
+    /// The turn that the next added namespace gets.
+    next_turn: u64,
+    /// The account of the last namespace that the thread took.
+    last_account: Option<AccountId>,
     /// The namespace that the thread works on. It can be added to `waiting` again during that work.
     current: Option<(NamespaceKey, Option<Progress>)>,
     stopping: bool,
 }
 
 /// When a namespace is tried again.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Retry {
+    /// Lower for a namespace that was added earlier.
+    turn: u64,
     /// Failures in a row.
     failures: u32,
     /// None if it can be tried at once.
@@ -55,11 +66,56 @@ pub struct Progress {
     pub all: usize,
 }
 
+impl BacklogState {
+    fn take_turn(&mut self) -> u64 {
+        self.next_turn += 1;
+        self.next_turn
+    }
+
+    /// Removes the next namespace that is ready, and returns it with its number of failures in a row. Accounts take turns.
+    fn take_ready(&mut self, now: Instant) -> Option<(NamespaceKey, u32)> {
+        let mut chosen: Option<(&NamespaceKey, &Retry)> = None;
+        for (key, retry) in &self.waiting {
+            if !retry.is_ready(now) {
+                continue;
+            }
+            chosen = match chosen {
+                Some((best, of_best)) if self.order(best, of_best) <= self.order(key, retry) => Some((best, of_best)),
+                _ => Some((key, retry)),
+            };
+        }
+        let (key, retry) = chosen?;
+        let (key, failures) = (key.clone(), retry.failures);
+        self.waiting.remove(&key);
+        self.last_account = Some(key.account.clone());
+        Some((key, failures))
+    }
+
+    /// Returns the order of a namespace: first the accounts after the last one, then from the first on.
+    fn order<'a>(&self, key: &'a NamespaceKey, retry: &Retry) -> (bool, &'a AccountId, u64) {
+        let is_after_wrap = self.last_account.as_ref().is_some_and(|last| key.account <= *last);
+        (is_after_wrap, &key.account, retry.turn)
+    }
+}
+
 impl Backlog {
     /// Adds a namespace that needs vectors.
     pub fn add(&self, key: &NamespaceKey) {
-        self.state.lock().waiting.entry(key.clone()).or_default();
+        let mut state = self.state.lock();
+        let turn = state.take_turn();
+        state.waiting.entry(key.clone()).or_insert(Retry { turn, failures: 0, not_before: None });
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Wakes the callers of [`Self::next_indexed`], because memories got their vectors.
+    pub fn notify_indexed(&self) {
+        self.indexed.notify_waiters();
+    }
+
+    /// Waits until memories of any namespace get their vectors.
+    pub fn next_indexed(&self) -> Notified<'_> {
+        self.indexed.notified()
     }
 
     /// Ends all waits after failures. Called when the model answers again.
@@ -110,6 +166,12 @@ impl Backlog {
         self.state.lock().waiting.clear();
     }
 
+    /// Whether other namespaces wait for the thread, and it should soon go on with one of them.
+    pub fn others_are_ready(&self) -> bool {
+        let now = Instant::now();
+        self.state.lock().waiting.values().any(|retry| retry.is_ready(now))
+    }
+
     /// Whether the thread must stop.
     pub fn is_stopping(&self) -> bool {
         self.state.lock().stopping
@@ -129,10 +191,7 @@ impl Backlog {
                 return None;
             }
             let now = Instant::now();
-            let ready = state.waiting.iter().find(|(_, retry)| retry.is_ready(now));
-            if let Some((key, retry)) = ready {
-                let (key, failures) = (key.clone(), retry.failures);
-                state.waiting.remove(&key);
+            if let Some((key, failures)) = state.take_ready(now) {
                 state.current = Some((key.clone(), None));
                 return Some((key, failures));
             }
@@ -156,14 +215,15 @@ impl Backlog {
         let wait = (WAIT_MIN * 2u32.saturating_pow((failures - 1).min(16))).min(WAIT_MAX);
         let mut state = self.state.lock();
         state.current = None;
-        state.waiting.insert(key, Retry { failures, not_before: Some(Instant::now() + wait) });
+        let turn = state.take_turn();
+        state.waiting.insert(key, Retry { turn, failures, not_before: Some(Instant::now() + wait) });
         wait
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use cuebase_storage::{AccountId, NamespaceName};
+    use cuebase_storage::NamespaceName;
     use ulid::Ulid;
 
     use super::*;
@@ -188,6 +248,28 @@ mod tests {
         backlog.retry_later(key("x"), 1);
         backlog.remove_namespace(namespace);
         assert!(!backlog.contains(namespace) && backlog.list().is_empty());
+    }
+
+    #[test]
+    fn accounts_take_turns_and_their_namespaces_in_the_order_of_arrival() {
+        let backlog = Backlog::default();
+        let of = |account: &str, name: &str| NamespaceKey {
+            account: AccountId::new(account).expect("is valid"),
+            ..key(name)
+        };
+        for (account, name) in [("b", "z"), ("b", "y"), ("a", "x"), ("c", "w")] {
+            backlog.add(&of(account, name));
+        }
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            taken.push(backlog.next().expect("a namespace").0);
+        }
+        // More work of an account that had its turn waits for the others.
+        backlog.add(&of("a", "x"));
+        while backlog.others_are_ready() {
+            taken.push(backlog.next().expect("a namespace").0);
+        }
+        assert_eq!(taken, [of("a", "x"), of("b", "z"), of("c", "w"), of("a", "x"), of("b", "y")]);
     }
 
     #[test]

@@ -125,10 +125,13 @@ impl Namespace {
         self.id
     }
 
-    /// Embeds the texts that a write will need, before the writer lock is taken. If the model fails, the write is
-    /// committed without vectors.
+    /// Embeds the texts that a write will need, before the writer lock is taken. If the model fails, or its vectors follow
+    /// in the background in any case, the write is committed without vectors.
     pub fn prepare(&self, texts: &[String], deadline: Deadline) {
         let Some(vectors) = self.context.models.of(self.snapshot().model()) else { return };
+        if vectors.model().is_deferred() {
+            return;
+        }
         match vectors.prepare(&self.key(), texts.iter().map(String::as_str), deadline) {
             // Only a call, not a cached vector, shows that the model works.
             Ok(computed) if computed > 0 => self.context.backlog.retry_now(),

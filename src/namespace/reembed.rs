@@ -40,7 +40,7 @@ impl Namespace {
         let all = self.writer.lock().index.waiting_count();
         let mut done = 0;
         loop {
-            if self.context.backlog.is_stopping() {
+            if self.context.backlog.is_stopping() || (done > 0 && self.context.backlog.others_are_ready()) {
                 return Ok(false);
             }
             let waiting = self.waiting()?;
@@ -98,6 +98,7 @@ impl Namespace {
             change.index.apply(changes, head)?;
             change.complete();
             self.record_waiting(&mut writer)?;
+            self.context.backlog.notify_indexed();
         }
         Ok(indexed)
     }
@@ -181,7 +182,9 @@ impl Namespace {
         if let Err(error) = std::fs::remove_dir_all(&former) {
             tracing::warn!(%error, "the former index could not be removed");
         }
-        self.record_waiting(writer)
+        self.record_waiting(writer)?;
+        self.context.backlog.notify_indexed();
+        Ok(())
     }
 
     /// Records how many memories wait for vectors, if that number changed.

@@ -26,7 +26,7 @@ use super::repository_home::RepositoryHome;
 use super::retention::SourceRetention;
 use super::snapshot_state::UploadReason;
 use crate::clock::Clock;
-use crate::config::{EmbeddingChoice, ModelSettings};
+use crate::config::{BuiltInModel, EmbeddingChoice, ModelSettings};
 use crate::error::Error;
 use crate::metrics::Metrics;
 use crate::model::Models;
@@ -135,7 +135,7 @@ pub(super) fn queue_erasure(store: &Store, record: &NamespaceRecord, path: &str)
 /// The context of namespaces with the built-in model.
 pub(super) fn context(store: &Arc<Store>, repositories: RepositoryHome) -> NamespaceContext {
     let settings = ModelSettings {
-        embedding: EmbeddingChoice::BuiltIn,
+        embedding: EmbeddingChoice::BuiltIn(BuiltInModel::Table),
         chat: None,
         endpoint: None,
         embedding_deadline: Duration::from_secs(1),

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cuebase_storage::AccountId;
-use tokio::time::Instant;
+use cuebase_storage::{AccountId, MessageId};
+use tokio::time::{Instant, timeout_at};
 
 use super::admission::Admission;
 use super::sender::Sender;
@@ -15,15 +15,19 @@ use crate::api::query::QueryString;
 use crate::api::routes::Route;
 use crate::api::unknown::UnknownNames;
 use crate::api::views::writes::WriteView;
+use crate::api::writes::WaitFor;
 use crate::api::{AcceptedWrite, Reply, writes};
 use crate::app::App;
 use crate::error::Result;
 use crate::gateway::Principal;
-use crate::service::writes::Write;
+use crate::service::intake::Intake;
+use crate::service::reads::Reads;
+use crate::service::writes::{VectorState, Write};
 
 /// The wait that a request asks for.
 pub(super) struct RequestedWait {
     time: Duration,
+    until: WaitFor,
     account: AccountId,
     sender: Sender,
     /// Added to the reply as warnings.
@@ -35,7 +39,7 @@ impl RequestedWait {
     ///
     /// # Errors
     ///
-    /// `invalid_body` if the parameter is not a time of up to 30 seconds.
+    /// `invalid_body` if the time is not one of up to 30 seconds; `invalid_parameter` for an unknown `wait_for`.
     pub(super) fn parse(
         route: &Route,
         query: &QueryString,
@@ -46,10 +50,11 @@ impl RequestedWait {
         if !route.query.contains(&writes::WAIT) {
             return Ok(None);
         }
+        let until = writes::wait_for(query)?;
         let Some(time) = writes::wait_time(query)? else { return Ok(None) };
         let account = principal.account.clone();
         let sender = Sender::Account(account.clone());
-        Ok(Some(Self { time, account, sender, unknown: unknown.clone() }))
+        Ok(Some(Self { time, until, account, sender, unknown: unknown.clone() }))
     }
 
     /// Returns the sender of the request.
@@ -67,8 +72,17 @@ impl RequestedWait {
         let mut write = self.read(app, admission, accepted).await?;
         if !write.status.is_final() {
             // At the end of the time the present state is the reply.
-            let _ = tokio::time::timeout_at(deadline, wait.ended()).await;
+            let _ = timeout_at(deadline, wait.ended()).await;
             write = self.read(app, admission, accepted).await?;
+        }
+        while self.until == WaitFor::Vectors && write.vectors == Some(VectorState::Pending) {
+            let mut indexed = std::pin::pin!(app.reads.backlog().next_indexed());
+            // From here on no notification is missed, so the state is read again.
+            indexed.as_mut().enable();
+            write = self.read(app, admission, accepted).await?;
+            if write.vectors == Some(VectorState::Pending) && timeout_at(deadline, indexed).await.is_err() {
+                break;
+            }
         }
         let reply = match write.status.is_final() {
             true => Reply::ok(&WriteView::of(&write)),
@@ -80,11 +94,11 @@ impl RequestedWait {
     /// Reads the state of the write on the blocking pool.
     async fn read(&self, app: &App, admission: &Admission, accepted: &AcceptedWrite) -> Option<Write> {
         let permit = admission.request(&self.sender).await.ok()?;
-        let intake = Arc::clone(&app.intake);
+        let (intake, reads) = (Arc::clone(&app.intake), Arc::clone(&app.reads));
         let (account, id) = (self.account.clone(), accepted.id);
         let read = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            intake.write(&account, id)
+            read_write(&intake, &reads, &account, id)
         });
         match read.await {
             Ok(Ok(write)) => write,
@@ -96,4 +110,11 @@ impl RequestedWait {
             Err(_) => None,
         }
     }
+}
+
+/// Reads the state of a write and of its vectors.
+fn read_write(intake: &Intake, reads: &Reads, account: &AccountId, id: MessageId) -> Result<Option<Write>> {
+    let Some(mut write) = intake.write(account, id)? else { return Ok(None) };
+    reads.add_vector_state(account, &mut write)?;
+    Ok(Some(write))
 }

@@ -61,7 +61,7 @@ impl SharedParts {
         clock: &Clock,
     ) -> anyhow::Result<Self> {
         create_private(&config.data)?;
-        if matches!(config.model.embedding, EmbeddingChoice::BuiltIn) {
+        if matches!(config.model.embedding, EmbeddingChoice::BuiltIn(_)) {
             // Unpacking takes as long as opening the records, so both run at the same time.
             StaticTable::open_in_background();
         }

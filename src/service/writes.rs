@@ -87,6 +87,28 @@ pub struct Write {
     pub changes: WriteChanges,
     /// Who sent the write. `None` for a write of the server itself, and if an older version accepted it.
     pub sender: Option<Sender>,
+    /// Whether its memories have their vectors. `None` unless [`Reads::add_vector_state`] was called, and for a model
+    /// whose vectors do not follow in the background.
+    ///
+    /// [`Reads::add_vector_state`]: super::reads::Reads::add_vector_state
+    pub vectors: Option<VectorState>,
+}
+
+/// Whether the memories of a write have their vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum VectorState {
+    /// At least one waits for its vectors, or the write for its ingestion.
+    Pending,
+    /// All of them have their vectors.
+    Done,
+}
+
+impl VectorState {
+    /// Returns the name of the state.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// Who sent a write.
@@ -158,6 +180,7 @@ impl Write {
             progress: None,
             changes: WriteChanges::default(),
             sender: None,
+            vectors: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! An immutable view of an index.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::cue_table::CueTable;
@@ -9,6 +10,7 @@ use super::ledger::Ledger;
 use super::log::LogFile;
 use super::table::Table;
 use crate::error::{Error, Result};
+use crate::hash::PathHash;
 use crate::head::Head;
 use crate::memory::Memory;
 use crate::text_budget::TextBudget;
@@ -56,6 +58,16 @@ impl Snapshot {
     pub fn waiting_memories(&self, limit: usize) -> impl Iterator<Item = Result<Memory>> {
         let waiting = self.table.documents().filter(|(_, document)| document.waiting()).take(limit);
         waiting.map(|(_, document)| self.memory(document))
+    }
+
+    /// Returns whether any of the memories at these paths has cues that await vectors.
+    pub fn any_waits<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> bool {
+        let mut waiting = self.table.documents().filter(|(_, document)| document.waiting()).peekable();
+        if waiting.peek().is_none() {
+            return false;
+        }
+        let paths: HashSet<PathHash> = paths.into_iter().map(PathHash::of).collect();
+        waiting.any(|(_, document)| paths.contains(&document.path()))
     }
 
     /// Reads the memory of a document from the log.

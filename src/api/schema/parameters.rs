@@ -127,6 +127,13 @@ pub(super) fn wait() -> Parameter {
     Parameter::query("wait", json_schema!({"type": "string", "pattern": WAIT_PATTERN, "examples": ["5s"]})).about(about)
 }
 
+/// Returns what a request that waits for its write waits for.
+pub(super) fn wait_for() -> Parameter {
+    let about = "What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the \
+                 embedding model computes them in the background.";
+    Parameter::query("wait_for", json_schema!({"enum": ["words", "vectors"], "default": "words"})).about(about)
+}
+
 /// Returns the id of an object in the path.
 pub(super) fn id(name: &str) -> Parameter {
     Parameter::path(name, json_schema!({"type": "string", "minLength": 1, "pattern": "^[0-9A-Za-z]+$"}))

@@ -18,6 +18,11 @@ const MINUTE_MS: i64 = 60_000;
 pub struct QueueView<'a> {
     /// Number of writes in the queue.
     pub waiting: usize,
+    /// Number of memories that wait for their vectors, and are found by their words until then. Absent unless the embedding
+    /// model computes vectors in the background (`model.builtin = encoder`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub vectors_waiting: Option<u64>,
     /// Time at which the oldest of them was accepted.
     #[schemars(with = "Option<values::Time>")]
     pub waiting_since: Option<String>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::api::schema::values;
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
-use crate::service::writes::{Sender, Write, WriteParts};
+use crate::service::writes::{Sender, VectorState, Write, WriteParts};
 
 /// An accepted write and its state.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,6 +38,11 @@ pub struct WriteView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WriteProgressView")]
     pub progress: Option<WriteProgressView>,
+    /// Whether the memories of the write have their vectors: `pending` or `done`. Absent in lists, and unless the embedding
+    /// model computes vectors in the background (`model.builtin = encoder`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["pending", "done"]))]
+    pub vectors: Option<&'static str>,
     /// Who sent the write: only for a dashboard session, and absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SenderView<'a>")]
@@ -150,6 +155,7 @@ impl<'a> WriteView<'a> {
             finished_at: write.finished_at_ms.and_then(format_ms),
             error: write.error,
             progress: write.progress.map(WriteProgressView::of),
+            vectors: write.vectors.map(VectorState::as_str),
             sender: None,
             changes: WriteChangesView::of(&write.changes),
         }

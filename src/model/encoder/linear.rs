@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::quantised::QuantisedLinear;
+use super::quantised::{QuantisedLinear, QuantisedWeights};
 use super::single_precision::SinglePrecisionLinear;
 use crate::config::Precision;
 
@@ -17,7 +17,10 @@ impl Linear {
     pub(super) fn new(inputs: usize, weights: Vec<f32>, bias: Vec<f32>, precision: Precision) -> Self {
         match precision {
             Precision::Float32 => Self::SinglePrecision(SinglePrecisionLinear::new(inputs, weights, bias)),
-            Precision::Int8 => Self::Quantised(QuantisedLinear::new(inputs, &weights, bias)),
+            Precision::Int8 => {
+                let weights = QuantisedWeights::of(inputs, &weights);
+                Self::Quantised(QuantisedLinear::new(inputs, weights, bias))
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Texts are not padded. The tokens of all texts are the rows of one matrix in every operation on single rows. Only
 //! [`attend`] relates the tokens of one text.
 
-use ndarray::{Array1, Array2, ArrayView1, Axis, s};
+use ndarray::{Array1, Array2, Axis, s};
 
 use super::activation::activate;
 use super::attention::attend;
@@ -11,6 +11,7 @@ use super::linear::Linear;
 use super::norm::LayerNorm;
 use super::settings::{Activation, EncoderSettings, Pooling};
 use super::weights::{Weights, WeightsError};
+use super::words::Words;
 
 /// A token or a position without a vector: the tokenizer and the weights are not of one model.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub(super) struct UnknownToken {
 
 /// The network. The weights of its linear layers have the precision of the settings, the others single precision.
 pub(super) struct Network {
-    words: Array2<f32>,
+    words: Words,
     /// The vectors of positions, with that of the first token type added: a text that is not a pair has no other.
     positions: Array2<f32>,
     norm: LayerNorm,
@@ -62,8 +63,8 @@ impl Layer {
 }
 
 impl Network {
-    /// Builds the network from the tensors of a file, whose shapes are checked.
-    pub(super) fn new(settings: &EncoderSettings, weights: &Weights<'_>) -> Result<Self, WeightsError> {
+    /// Builds the network from the tensors of a file, whose shapes are checked, and the vectors of its tokens.
+    pub(super) fn new(settings: &EncoderSettings, weights: &Weights<'_>, words: Words) -> Result<Self, WeightsError> {
         let hidden = settings.hidden_size;
         let mut layers = Vec::with_capacity(settings.layers);
         for number in 0..settings.layers {
@@ -75,7 +76,7 @@ impl Network {
             positions += &kinds.row(0);
         }
         Ok(Self {
-            words: weights.words(hidden)?,
+            words,
             positions,
             norm: weights.norm("embeddings.LayerNorm", hidden, settings.norm_epsilon)?,
             layers,
@@ -104,21 +105,24 @@ impl Network {
 
     /// Returns the normalised sum of the vectors of each token and of its position.
     fn embedded(&self, texts: &[&[u32]]) -> Result<Array2<f32>, UnknownToken> {
-        let count = texts.iter().map(|text| text.len()).sum();
-        let mut rows = Array2::zeros((count, self.words.ncols()));
-        let mut of_positions = Array2::zeros((count, self.words.ncols()));
-        let mut row = 0;
+        let (count, width) = (texts.iter().map(|text| text.len()).sum(), self.words.dimensions());
+        let mut rows = Array2::zeros((count, width));
+        let mut of_positions = Array2::zeros((count, width));
+        let (Some(mut free_rows), Some(mut free_positions)) = (rows.as_slice_mut(), of_positions.as_slice_mut()) else {
+            return Ok(rows);
+        };
         for text in texts {
             for (offset, token) in text.iter().enumerate() {
                 let position = self.first_position + offset;
-                let (Some(word), Some(of_position)) =
-                    (row_of(&self.words, *token as usize), row_of(&self.positions, position))
-                else {
+                let (word, of_position);
+                (word, free_rows) = free_rows.split_at_mut(width);
+                (of_position, free_positions) = free_positions.split_at_mut(width);
+                if !self.words.write(*token, word) || position >= self.positions.nrows() {
                     return Err(UnknownToken { token: *token, position });
-                };
-                rows.row_mut(row).assign(&word);
-                of_positions.row_mut(row).assign(&of_position);
-                row += 1;
+                }
+                for (to, value) in of_position.iter_mut().zip(self.positions.row(position)) {
+                    *to = *value;
+                }
             }
         }
         self.norm.add(&mut rows, &of_positions);
@@ -141,9 +145,4 @@ impl Network {
         }
         vectors
     }
-}
-
-/// Returns a row of a matrix, if it has it.
-fn row_of(matrix: &Array2<f32>, index: usize) -> Option<ArrayView1<'_, f32>> {
-    if index < matrix.nrows() { Some(matrix.row(index)) } else { None }
 }

@@ -1,14 +1,15 @@
-//! Products of rows of signed bytes and a matrix of unsigned bytes, summed in 32 bits.
+//! Products of rows of 7-bit numbers and a matrix of signed bytes, summed in 32 bits.
 //!
 //! The matrix is packed into panels: a vector register holds the weights of 16 outputs for four inputs, and a row's four
-//! values are copied to every lane. No sum is taken across lanes. The forms for AVX-512 VNNI and for AVX2 and the portable
-//! one return the same sums.
+//! values are copied to every lane. No sum is taken across lanes. Values have 7 bits because two products of a value and a
+//! weight then fit in 16 bits, so that AVX2 adds them in one instruction (`vpmaddubsw`). The forms for AVX-512 VNNI and for
+//! AVX2 and the portable one return the same sums. On other processors the compiler makes vector instructions of the
+//! portable form.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_madd_epi16, _mm256_set1_epi32, _mm256_setzero_si256,
-    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm512_dpbusd_epi32, _mm512_set1_epi32,
-    _mm512_setzero_si512,
+    __m256i, _mm256_add_epi32, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_setzero_si256, _mm512_dpbusd_epi32, _mm512_set1_epi32, _mm512_setzero_si512,
 };
 
 /// Inputs that are multiplied in one step.
@@ -17,16 +18,24 @@ pub(super) const INPUTS: usize = 4;
 pub(super) const OUTPUTS: usize = 16;
 /// Weights of a step.
 const STEP: usize = INPUTS * OUTPUTS;
-/// Rows that the vector forms multiply at a time, so that their sums stay in registers.
-const ROWS: usize = 8;
+/// Rows that are multiplied at a time at most, so that their sums stay in registers.
+const ROWS_MAX: usize = 8;
+/// The same without AVX-512, which has more and wider registers.
+const ROWS_MAX_NARROW: usize = 4;
 
-/// The values of a row for one step.
-pub(super) type Values = [i8; INPUTS];
+/// The largest value of a row.
+pub(super) const VALUE_MAX: u8 = 127;
+/// The lowest weight. The lowest number of a byte would not fit: two products of it exceed 16 bits.
+pub(super) const WEIGHT_MIN: i8 = -127;
 
-/// The weights of a panel for one step: those of the first output, of the second, and so on.
+/// The values of a row for one step, each at most [`VALUE_MAX`].
+pub(super) type Values = [u8; INPUTS];
+
+/// The weights of a panel for one step: those of the first output, of the second, and so on; each at least
+/// [`WEIGHT_MIN`].
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Step(pub(super) [u8; STEP]);
+pub(super) struct Step(pub(super) [i8; STEP]);
 
 /// The sums of a row for the outputs of a panel.
 pub(super) type Sums = [i32; OUTPUTS];
@@ -34,7 +43,8 @@ pub(super) type Sums = [i32; OUTPUTS];
 /// Multiplies rows with a panel. `rows` holds as many values per row as the panel has steps, and `sums` one element per
 /// row.
 pub(super) fn multiply(rows: &[Values], panel: &[Step], sums: &mut [Sums]) {
-    for (rows, sums) in rows.chunks(panel.len() * ROWS).zip(sums.chunks_mut(ROWS)) {
+    let at_a_time = if has_vnni() { ROWS_MAX } else { ROWS_MAX_NARROW };
+    for (rows, sums) in rows.chunks(panel.len() * at_a_time).zip(sums.chunks_mut(at_a_time)) {
         match sums.len() {
             1 => multiply_rows::<1>(rows, panel, sums),
             2 => multiply_rows::<2>(rows, panel, sums),
@@ -43,9 +53,19 @@ pub(super) fn multiply(rows: &[Values], panel: &[Step], sums: &mut [Sums]) {
             5 => multiply_rows::<5>(rows, panel, sums),
             6 => multiply_rows::<6>(rows, panel, sums),
             7 => multiply_rows::<7>(rows, panel, sums),
-            _ => multiply_rows::<ROWS>(rows, panel, sums),
+            _ => multiply_rows::<ROWS_MAX>(rows, panel, sums),
         }
     }
+}
+
+/// Whether the processor multiplies four pairs of bytes in one instruction, in registers of 512 bits.
+fn has_vnni() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// Multiplies `R` rows with a panel.
@@ -54,7 +74,7 @@ fn multiply_rows<const R: usize>(rows: &[Values], panel: &[Step], sums: &mut [Su
     let rows: [&[Values]; R] = std::array::from_fn(|_| of_rows.next().unwrap_or_default());
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
+        if has_vnni() {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "without the instructions a text takes three times as long")]
             return unsafe { with_vnni(rows, panel, sums) };
@@ -103,7 +123,7 @@ fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [S
     for (number, step) in panel.iter().enumerate() {
         let weights = bytemuck::cast(step.0);
         for (sum, row) in all.iter_mut().zip(rows) {
-            *sum = _mm512_dpbusd_epi32(*sum, weights, _mm512_set1_epi32(word(row[number])));
+            *sum = _mm512_dpbusd_epi32(*sum, _mm512_set1_epi32(word(row[number])), weights);
         }
     }
     for (sums, all) in sums.iter_mut().zip(all) {
@@ -111,27 +131,21 @@ fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [S
     }
 }
 
-/// Widens weights and values to 16 bits, the even ones and the odd ones apart, since products of two pairs of bytes
-/// can exceed 16 bits.
+/// Multiplies four values with four weights of each output: adds the products of two in 16 bits, and two of these sums in
+/// 32.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
     let rows = rows.map(|row| &row[..panel.len()]);
-    let even_bytes = _mm256_set1_epi32(0x00ff_00ff);
+    let ones = _mm256_set1_epi16(1);
     let mut all = [[_mm256_setzero_si256(); 2]; R];
     for (number, step) in panel.iter().enumerate() {
-        let halves: [[u8; STEP / 2]; 2] = bytemuck::cast(step.0);
-        let weights = halves.map(|half| {
-            let weights: __m256i = bytemuck::cast(half);
-            [_mm256_and_si256(weights, even_bytes), _mm256_srli_epi16::<8>(weights)]
-        });
+        let halves: [[i8; STEP / 2]; 2] = bytemuck::cast(step.0);
+        let weights: [__m256i; 2] = halves.map(bytemuck::cast);
         for (sums, row) in all.iter_mut().zip(rows) {
             let values = _mm256_set1_epi32(word(row[number]));
-            let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(values));
-            let odd = _mm256_srai_epi16::<8>(values);
-            for (sum, [even_weights, odd_weights]) in sums.iter_mut().zip(weights) {
-                let products = _mm256_madd_epi16(even_weights, even);
-                let products = _mm256_add_epi32(products, _mm256_madd_epi16(odd_weights, odd));
+            for (sum, weights) in sums.iter_mut().zip(weights) {
+                let products = _mm256_madd_epi16(_mm256_maddubs_epi16(values, weights), ones);
                 *sum = _mm256_add_epi32(*sum, products);
             }
         }
@@ -182,17 +196,28 @@ mod tests {
         sums
     }
 
+    /// Any value.
+    fn value() -> impl Strategy<Value = u8> {
+        0..=VALUE_MAX
+    }
+
+    /// Any weight.
+    fn weight() -> impl Strategy<Value = i8> {
+        WEIGHT_MIN..=i8::MAX
+    }
+
     proptest! {
         #[test]
         fn every_form_returns_the_sums_of_the_products(
-            steps in proptest::collection::vec(proptest::array::uniform32(any::<(u8, u8)>()), 1..40),
-            values in proptest::collection::vec(any::<(Values, Values)>(), 40),
+            weights in proptest::collection::vec(proptest::collection::vec(weight(), STEP), 1..40),
+            values in proptest::collection::vec(proptest::array::uniform8(value()), 40),
         ) {
-            let panel: Vec<Step> = steps
-                .iter()
-                .map(|step| Step(bytemuck::cast(step.map(|(a, b)| [a, b]))))
-                .collect();
-            let (a, b): (Vec<Values>, Vec<Values>) = values[..panel.len()].iter().copied().unzip();
+            let mut panel = Vec::new();
+            for step in &weights {
+                panel.push(Step(std::array::from_fn(|number| step[number])));
+            }
+            let halves = values[..panel.len()].iter().map(|eight| bytemuck::cast::<_, [Values; 2]>(*eight));
+            let (a, b): (Vec<Values>, Vec<Values>) = halves.map(|[a, b]| (a, b)).unzip();
             let expected = [expected(&a, &panel), expected(&b, &panel)];
             for (form, sums) in sums_of_every_form([&a, &b], &panel) {
                 prop_assert_eq!(&sums[..], &expected[..], "{}", form);
@@ -202,23 +227,24 @@ mod tests {
 
     #[test]
     fn the_largest_values_do_not_overflow() {
-        let panel = vec![Step([u8::MAX; STEP]); 400];
-        let rows = [vec![[i8::MIN; INPUTS]; 400], vec![[i8::MAX; INPUTS]; 400]];
-        for (form, sums) in sums_of_every_form([&rows[0], &rows[1]], &panel) {
-            assert_eq!(sums[0], [-128 * 255 * 1600; OUTPUTS], "{form}");
-            assert_eq!(sums[1], [127 * 255 * 1600; OUTPUTS], "{form}");
+        let largest = vec![[VALUE_MAX; INPUTS]; 400];
+        for weight in [i8::MAX, WEIGHT_MIN] {
+            let panel = vec![Step([weight; STEP]); 400];
+            for (form, sums) in sums_of_every_form([&largest, &largest], &panel) {
+                assert_eq!(sums, [[127 * i32::from(weight) * 1600; OUTPUTS]; 2], "{form}");
+            }
         }
     }
 
     #[test]
     fn any_number_of_rows_is_multiplied() {
         let mut panel = Vec::new();
-        for number in 0..3_u8 {
-            panel.push(Step(std::array::from_fn(|weight| weight as u8 ^ number)));
+        for number in 0..3_i8 {
+            panel.push(Step(std::array::from_fn(|weight| weight as i8 ^ number)));
         }
         let mut rows: Vec<Values> = Vec::new();
-        for number in 0..3 * 20_i32 {
-            rows.push([number as i8, -3, 5, 7 - number as i8]);
+        for number in 0..3 * 20_u8 {
+            rows.push([number, 3, 5, 127 - number]);
         }
         for count in 1..=20 {
             let mut sums = vec![Sums::default(); count];

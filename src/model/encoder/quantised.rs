@@ -1,18 +1,16 @@
 //! A linear layer in 8 bits.
 //!
-//! Each output has its own scale, which maps its weights to -127..=127, and each row of a text has one. The product of
-//! the integers is exact; only rounding to 8 bits changes the result. A layer is a quarter as large as in single
-//! precision, and a text of a few words takes as long as reading the weights.
+//! Each output has its own scale, which maps its weights to -127..=127. Each row of a text has a scale and a lowest number,
+//! which map its numbers to 0..=127. The product of the integers is exact; only rounding changes the result. A layer is
+//! a quarter as large as in single precision, and a text of a few words takes as long as reading the weights.
 
 use ndarray::Array2;
 use pulp::Arch;
 
 use super::activation::ROUNDING;
-use super::product::{INPUTS, OUTPUTS, Step, Sums, Values, multiply};
+use super::product::{INPUTS, OUTPUTS, Step, Sums, VALUE_MAX, Values, WEIGHT_MIN, multiply};
 
-/// Added to a weight, so that it is stored without sign.
-const OFFSET: i32 = 128;
-/// The largest integer of a weight or a value.
+/// The largest integer of a weight.
 const LARGEST: f32 = 127.0;
 /// Numbers whose largest is smaller become zeros.
 const SMALLEST: f32 = 1e-30;
@@ -24,35 +22,60 @@ pub(super) struct QuantisedLinear {
     panels: Vec<Vec<Step>>,
     /// The scale of each output's weights.
     scales: Vec<f32>,
+    /// The sum of each output's weights: what is added for a row whose numbers are all 1.
+    sums: Vec<f32>,
     bias: Vec<f32>,
+}
+
+/// Weights as integers, those of one output after those of another, with the scale of each output.
+pub(super) struct QuantisedWeights {
+    /// Each from -127 to 127.
+    pub(super) values: Vec<i8>,
+    pub(super) scales: Vec<f32>,
+}
+
+impl QuantisedWeights {
+    /// Rounds weights, `inputs` numbers for each output.
+    pub(super) fn of(inputs: usize, weights: &[f32]) -> Self {
+        let mut quantised = Self { values: Vec::with_capacity(weights.len()), scales: Vec::new() };
+        for row in weights.chunks_exact(inputs) {
+            let mut largest = 0.0_f32;
+            for weight in row {
+                largest = largest.max(weight.abs());
+            }
+            let inverse = if largest > SMALLEST { LARGEST / largest } else { 0.0 };
+            quantised.values.extend(row.iter().map(|weight| rounded(weight * inverse) as i8));
+            quantised.scales.push(if largest > SMALLEST { largest / LARGEST } else { 0.0 });
+        }
+        quantised
+    }
 }
 
 /// Rows of a text as integers.
 struct QuantisedRows {
     /// The rows one after the other, filled with zeros to a whole number of steps.
     values: Vec<Values>,
-    /// The scale of each row.
-    scales: Vec<f32>,
-    /// The sum of each row's integers.
-    sums: Vec<i32>,
+    ranges: Vec<Range>,
 }
 
 impl QuantisedLinear {
     /// Returns a layer from its weights, `inputs` numbers for each output, and its bias, a number for each output.
-    pub(super) fn new(inputs: usize, weights: &[f32], bias: Vec<f32>) -> Self {
+    pub(super) fn new(inputs: usize, weights: QuantisedWeights, bias: Vec<f32>) -> Self {
+        let QuantisedWeights { values, scales } = weights;
         let steps = inputs.div_ceil(INPUTS);
-        let mut panels = vec![vec![Step([OFFSET as u8; INPUTS * OUTPUTS]); steps]; bias.len().div_ceil(OUTPUTS)];
-        let mut scales = Vec::with_capacity(bias.len());
-        for (output, row) in weights.chunks_exact(inputs).enumerate() {
-            let scale = Scale::of(row);
+        let mut panels = vec![vec![Step([0; INPUTS * OUTPUTS]); steps]; bias.len().div_ceil(OUTPUTS)];
+        let mut sums = Vec::with_capacity(bias.len());
+        for ((output, row), scale) in values.chunks_exact(inputs).enumerate().zip(&scales) {
             let panel = &mut panels[output / OUTPUTS];
+            let mut sum = 0;
             for (input, weight) in row.iter().enumerate() {
-                let weight = i32::from(scale.quantise(*weight)) + OFFSET;
-                panel[input / INPUTS].0[INPUTS * (output % OUTPUTS) + input % INPUTS] = weight as u8;
+                let weight = (*weight).max(WEIGHT_MIN);
+                panel[input / INPUTS].0[INPUTS * (output % OUTPUTS) + input % INPUTS] = weight;
+                sum += i32::from(weight);
             }
-            scales.push(scale.unit);
+            sums.push(sum as f32 * scale);
         }
-        Self { inputs, panels, scales, bias }
+        Self { inputs, panels, scales, sums, bias }
     }
 
     /// Maps rows × inputs to rows × outputs.
@@ -68,7 +91,7 @@ impl QuantisedLinear {
     fn apply(&self, rows: &[f32], results: &mut [f32]) {
         let arch = Arch::new();
         let rows = arch.dispatch(|| QuantisedRows::new(rows, self.inputs));
-        let mut sums = vec![Sums::default(); rows.scales.len()];
+        let mut sums = vec![Sums::default(); rows.ranges.len()];
         for (number, panel) in self.panels.iter().enumerate() {
             multiply(&rows.values, panel, &mut sums);
             arch.dispatch(|| self.write_results(number, &rows, &sums, results));
@@ -82,11 +105,13 @@ impl QuantisedLinear {
         let first = panel * OUTPUTS;
         let end = outputs.min(first + OUTPUTS);
         let (scales, bias) = (&self.scales[first..end], &self.bias[first..end]);
-        for (row, sums) in sums.iter().enumerate() {
+        let of_ones = &self.sums[first..end];
+        for ((row, sums), range) in sums.iter().enumerate().zip(&rows.ranges) {
             let results = &mut results[row * outputs + first..row * outputs + end];
-            let (row_scale, offset) = (rows.scales[row], OFFSET * rows.sums[row]);
-            for (((result, sum), scale), bias) in results.iter_mut().zip(sums).zip(scales).zip(bias) {
-                *result = (sum - offset) as f32 * (row_scale * scale) + bias;
+            for ((((result, sum), scale), of_ones), bias) in
+                results.iter_mut().zip(sums).zip(scales).zip(of_ones).zip(bias)
+            {
+                *result = *sum as f32 * (range.unit * scale) + (range.lowest * of_ones + bias);
             }
         }
     }
@@ -97,52 +122,51 @@ impl QuantisedRows {
     fn new(rows: &[f32], inputs: usize) -> Self {
         let (count, steps) = (rows.len() / inputs, inputs.div_ceil(INPUTS));
         let mut values = vec![Values::default(); count * steps];
-        let (mut scales, mut sums) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut ranges = Vec::with_capacity(count);
         for (row, values) in rows.chunks_exact(inputs).zip(values.chunks_exact_mut(steps)) {
-            let scale = Scale::of(row);
-            let mut sum = 0;
+            let range = Range::of(row);
             for (value, number) in values.as_flattened_mut().iter_mut().zip(row) {
-                *value = scale.quantise(*number);
-                sum += i32::from(*value);
+                *value = rounded((number - range.lowest) * range.inverse) as u8 & VALUE_MAX;
             }
-            scales.push(scale.unit);
-            sums.push(sum);
+            ranges.push(range);
         }
-        Self { values, scales, sums }
+        Self { values, ranges }
     }
 }
 
-/// How numbers are mapped to integers.
+/// How the numbers of a row are mapped to integers.
 #[derive(Clone, Copy)]
-struct Scale {
-    /// The number that the integer 1 stands for.
+struct Range {
+    /// The number that the integer 0 stands for.
+    lowest: f32,
+    /// What the next integer stands for beyond it.
     unit: f32,
-    /// Its inverse; zero if all numbers become zeros.
+    /// The inverse of that; zero if all numbers are equal.
     inverse: f32,
 }
 
-impl Scale {
-    /// Returns the scale that maps the largest of some numbers to [`LARGEST`].
+impl Range {
+    /// Returns the range that maps the lowest of some numbers to zero, and the highest to [`VALUE_MAX`].
     #[inline(always)]
     fn of(numbers: &[f32]) -> Self {
-        let mut largest = 0.0_f32;
+        let (mut lowest, mut highest) = (f32::INFINITY, f32::NEG_INFINITY);
         for number in numbers {
-            largest = largest.max(number.abs());
+            lowest = lowest.min(*number);
+            highest = highest.max(*number);
         }
-        if largest > SMALLEST {
-            Self { unit: largest / LARGEST, inverse: LARGEST / largest }
+        let width = highest - lowest;
+        if width > SMALLEST {
+            Self { lowest, unit: width / f32::from(VALUE_MAX), inverse: f32::from(VALUE_MAX) / width }
         } else {
-            Self { unit: 0.0, inverse: 0.0 }
+            Self { lowest, unit: 0.0, inverse: 0.0 }
         }
     }
+}
 
-    /// Rounds a number to an integer.
-    #[inline(always)]
-    fn quantise(self, number: f32) -> i8 {
-        let sum = number * self.inverse + ROUNDING;
-        // The last eight bits of the whole number. Of a number that is not finite they mean nothing.
-        sum.to_bits() as i8
-    }
+/// Rounds a number to a whole one, of which the last bits are returned. Of a number that is not finite they mean nothing.
+#[inline(always)]
+fn rounded(number: f32) -> u32 {
+    (number + ROUNDING).to_bits()
 }
 
 #[cfg(test)]
@@ -163,7 +187,7 @@ mod tests {
     fn a_layer_of_any_shape_is_near_the_exact_product() {
         for (count, inputs, outputs) in [(1, 16, 16), (3, 5, 7), (20, 30, 33), (9, 384, 48)] {
             let (rows, weights, bias) = (numbers(count * inputs, 1), numbers(inputs * outputs, 2), numbers(outputs, 3));
-            let layer = QuantisedLinear::new(inputs, &weights, bias.clone());
+            let layer = QuantisedLinear::new(inputs, QuantisedWeights::of(inputs, &weights), bias.clone());
             let results = layer.of(&matrix(count, inputs, rows.clone()));
             assert_eq!(results.dim(), (count, outputs));
             for (row, results) in rows.chunks(inputs).zip(results.rows()) {
@@ -178,7 +202,7 @@ mod tests {
 
     #[test]
     fn zeros_and_numbers_that_are_not_finite_cause_no_panic() {
-        let layer = QuantisedLinear::new(4, &[0.0; 12], vec![1.0, 2.0, 3.0]);
+        let layer = QuantisedLinear::new(4, QuantisedWeights::of(4, &[0.0; 12]), vec![1.0, 2.0, 3.0]);
         assert_eq!(layer.of(&matrix(1, 4, vec![0.0; 4])), matrix(1, 3, vec![1.0, 2.0, 3.0]));
         assert_eq!(layer.of(&matrix(1, 4, vec![f32::NAN, f32::INFINITY, 0.0, 1.0])).dim(), (1, 3));
     }

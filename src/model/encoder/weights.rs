@@ -1,4 +1,7 @@
-//! The tensors of a weights file in the safetensors format, as matrices and vectors in single precision.
+//! The tensors of a weights file in the safetensors format, as layers, matrices and vectors.
+//!
+//! Published models have floating-point numbers. The matrices of the built-in encoder are 8-bit integers, with a tensor
+//! `NAME.scale` beside them: what the integer 1 stands for in each row.
 
 use half::{bf16, f16};
 use ndarray::Array2;
@@ -7,6 +10,8 @@ use safetensors::{Dtype, SafeTensors};
 
 use super::linear::Linear;
 use super::norm::LayerNorm;
+use super::quantised::{QuantisedLinear, QuantisedWeights};
+use super::words::Words;
 use crate::config::Precision;
 
 /// The last part of the name of the vectors of tokens. What comes before it is the prefix of every name.
@@ -22,7 +27,7 @@ pub(super) enum WeightsError {
     #[error("tensor {0} is missing")]
     Missing(String),
     /// A tensor has numbers of another type.
-    #[error("tensor {name} has numbers of the type {found:?}, expected F32, F16 or BF16")]
+    #[error("tensor {name} has numbers of the type {found:?}, which is not supported here")]
     NumberType { name: String, found: Dtype },
     /// A tensor has another shape.
     #[error("tensor {name} has the shape {found:?}, expected {expected:?}")]
@@ -51,9 +56,9 @@ impl<'a> Weights<'a> {
         Ok(Self { tensors, prefix, precision })
     }
 
-    /// Returns the vectors of tokens, `width` numbers each.
-    pub(super) fn words(&self, width: usize) -> Result<Array2<f32>, WeightsError> {
-        self.table(WORDS, width)
+    /// Returns the vectors of tokens in single precision, `width` numbers each.
+    pub(super) fn words(&self, width: usize) -> Result<Words, WeightsError> {
+        Ok(Words::SinglePrecision(self.table(WORDS, width)?))
     }
 
     /// Returns a matrix of any number of rows, `width` numbers each.
@@ -65,14 +70,45 @@ impl<'a> Weights<'a> {
 
     /// Returns the linear layers of these names as one layer. Each maps `inputs` numbers to `outputs`.
     pub(super) fn linear(&self, names: &[String], inputs: usize, outputs: usize) -> Result<Linear, WeightsError> {
-        let mut weights = Vec::with_capacity(names.len() * inputs * outputs);
         let mut bias = Vec::with_capacity(names.len() * outputs);
+        for name in names {
+            bias.extend(self.vector(&format!("{name}.bias"), outputs)?);
+        }
+        if self.are_quantised(names)? {
+            let mut weights = QuantisedWeights { values: Vec::new(), scales: Vec::new() };
+            for name in names {
+                let (values, scales) = self.quantised(&format!("{name}.weight"), [outputs, inputs])?;
+                weights.values.extend_from_slice(values);
+                weights.scales.extend(scales);
+            }
+            return Ok(Linear::Quantised(QuantisedLinear::new(inputs, weights, bias)));
+        }
+        let mut weights = Vec::with_capacity(names.len() * inputs * outputs);
         for name in names {
             let (weight_name, weight) = self.tensor(&format!("{name}.weight"))?;
             weights.extend(numbers(weight_name, &weight, [outputs, inputs])?);
-            bias.extend(self.vector(&format!("{name}.bias"), outputs)?);
         }
         Ok(Linear::new(inputs, weights, bias, self.precision))
+    }
+
+    /// Whether the file has the weights of linear layers as integers.
+    fn are_quantised(&self, names: &[String]) -> Result<bool, WeightsError> {
+        let Some(first) = names.first() else { return Ok(false) };
+        let (_, weight) = self.tensor(&format!("{first}.weight"))?;
+        Ok(weight.dtype() == Dtype::I8)
+    }
+
+    /// Returns a matrix of integers, row by row, and the scale of each row.
+    fn quantised(&self, name: &str, shape: [usize; 2]) -> Result<(&'a [i8], Vec<f32>), WeightsError> {
+        let (full_name, tensor) = self.tensor(name)?;
+        if tensor.shape() != shape {
+            let (found, expected) = (tensor.shape().to_vec(), shape.to_vec());
+            return Err(WeightsError::Shape { name: full_name, found, expected });
+        }
+        if tensor.dtype() != Dtype::I8 {
+            return Err(WeightsError::NumberType { name: full_name, found: tensor.dtype() });
+        }
+        Ok((bytemuck::cast_slice(tensor.data()), self.vector(&format!("{name}.scale"), shape[0])?))
     }
 
     /// Returns a layer normalisation of rows of `width` numbers.
@@ -114,6 +150,15 @@ impl<'a> Weights<'a> {
             Ok(tensor) => Ok((name, tensor)),
             Err(_) => Err(WeightsError::Missing(name)),
         }
+    }
+}
+
+impl Weights<'static> {
+    /// Returns the vectors of tokens in 8 bits, `width` integers each, of a file in the binary.
+    pub(super) fn quantised_words(&self, width: usize) -> Result<Words, WeightsError> {
+        let tokens = self.rows_of(WORDS)?;
+        let (values, scales) = self.quantised(WORDS, [tokens, width])?;
+        Ok(Words::Quantised { values, scales, dimensions: width })
     }
 }
 
