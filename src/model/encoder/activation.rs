@@ -4,17 +4,44 @@
 //! each number takes a fifth of the time of a text. Here erf is a polynomial with an exponential (Abramowitz and Stegun,
 //! 7.1.26; error below 1.5e-7), written so that the compiler emits vector instructions.
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::settings::Activation;
 
 /// Replaces each number by its activation, with the widest vector instructions of the processor.
 pub(super) fn activate(values: &mut [f32], activation: Activation) {
-    Arch::new().dispatch(|| match activation {
-        Activation::Gelu => values.iter_mut().for_each(|value| *value = gelu(*value)),
-        Activation::GeluTanh => values.iter_mut().for_each(|value| *value = gelu_tanh(*value)),
-        Activation::Relu => values.iter_mut().for_each(|value| *value = value.max(0.0)),
-    });
+    Arch::new().dispatch(Activate { values, activation });
+}
+
+/// The arguments of [`activate`]. A closure would not be inlined into the code for the processor.
+struct Activate<'a> {
+    values: &'a mut [f32],
+    activation: Activation,
+}
+
+impl NullaryFnOnce for Activate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        match self.activation {
+            Activation::Gelu => {
+                for value in self.values {
+                    *value = gelu(*value);
+                }
+            }
+            Activation::GeluTanh => {
+                for value in self.values {
+                    *value = gelu_tanh(*value);
+                }
+            }
+            Activation::Relu => {
+                for value in self.values {
+                    *value = value.max(0.0);
+                }
+            }
+        }
+    }
 }
 
 /// The approximation of GELU with tanh (Hendrycks and Gimpel, 2016).

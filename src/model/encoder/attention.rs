@@ -1,18 +1,26 @@
 //! Attention among the tokens of one text (Vaswani et al., 2017).
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, s};
-use pulp::Arch;
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, ShapeError, s};
+use pulp::{Arch, NullaryFnOnce};
 
 use super::activation::exp_of_negative;
+use super::lanes::{lowest_and_highest, sum};
 
 /// Applies attention to the tokens of each text. `rows` holds the query, the key and the value of every token, one after
-/// the other, and `lengths` the number of tokens of each text. Returns a row per token.
-pub(super) fn attend(rows: &Array2<f32>, lengths: &[usize], heads: usize) -> Array2<f32> {
-    let hidden = rows.ncols() / 3;
+/// the other, `hidden` numbers each, and `lengths` the number of tokens of each text. Writes `hidden` numbers for each token.
+pub(super) fn attend(
+    rows: &[f32],
+    hidden: usize,
+    lengths: &[usize],
+    heads: usize,
+    attended: &mut [f32],
+) -> Result<(), ShapeError> {
+    let count = attended.len() / hidden;
+    let rows = ArrayView2::from_shape((count, 3 * hidden), rows)?;
+    let mut attended = ArrayViewMut2::from_shape((count, hidden), attended)?;
     let size = hidden / heads;
     let scale = 1.0 / (size as f32).sqrt();
-    let mut attended = Array2::zeros((rows.nrows(), hidden));
     let mut start = 0;
     for length in lengths {
         let tokens = start..start + length;
@@ -29,29 +37,41 @@ pub(super) fn attend(rows: &Array2<f32>, lengths: &[usize], heads: usize) -> Arr
             general_mat_mul(1.0, &weights, &value, 0.0, &mut mixed);
         }
     }
-    attended
+    Ok(())
 }
 
 /// Replaces each row of a matrix by its softmax.
 fn softmax(matrix: &mut Array2<f32>) {
     let width = matrix.ncols();
     if let Some(rows) = matrix.as_slice_mut() {
-        Arch::new().dispatch(|| rows.chunks_exact_mut(width).for_each(softmax_of_row));
+        Arch::new().dispatch(Softmax { rows, width });
+    }
+}
+
+/// The arguments of [`softmax`]. A closure would not be inlined into the code for the processor.
+struct Softmax<'a> {
+    rows: &'a mut [f32],
+    width: usize,
+}
+
+impl NullaryFnOnce for Softmax<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for row in self.rows.chunks_exact_mut(self.width) {
+            softmax_of_row(row);
+        }
     }
 }
 
 #[inline(always)]
 fn softmax_of_row(row: &mut [f32]) {
-    let mut largest = f32::NEG_INFINITY;
-    for value in row.iter() {
-        largest = largest.max(*value);
-    }
-    let mut sum = 0.0;
+    let (_, highest) = lowest_and_highest(row);
     for value in row.iter_mut() {
-        *value = exp_of_negative(*value - largest);
-        sum += *value;
+        *value = exp_of_negative(*value - highest);
     }
-    let inverse = 1.0 / sum;
+    let inverse = 1.0 / sum(row);
     for value in row.iter_mut() {
         *value *= inverse;
     }
@@ -73,9 +93,9 @@ mod tests {
     #[test]
     fn tokens_attend_to_those_of_their_text_only() {
         // Queries and keys are zeros, so each token gets the mean of the values of its text.
-        let numbers = vec![0.0, 0.0, 2.0, 0.0, 0.0, 4.0, 0.0, 0.0, 9.0];
-        let rows = Array2::from_shape_vec((3, 3), numbers).expect("a matrix");
-        let attended = attend(&rows, &[2, 1], 1);
-        assert_eq!(attended.into_raw_vec_and_offset().0, [3.0, 3.0, 9.0]);
+        let rows = [0.0, 0.0, 2.0, 0.0, 0.0, 4.0, 0.0, 0.0, 9.0];
+        let mut attended = [0.0; 3];
+        attend(&rows, 1, &[2, 1], 1, &mut attended).expect("a matrix");
+        assert_eq!(attended, [3.0, 3.0, 9.0]);
     }
 }

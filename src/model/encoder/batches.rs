@@ -11,7 +11,7 @@ use crate::model::embedding::normalise;
 use crate::model::error::ModelError;
 
 /// Maximum number of tokens in a batch: enough to use the multiplications well, few enough for the processor's cache.
-const BATCH_TOKENS_MAX: usize = 512;
+const BATCH_TOKENS_MAX: usize = 256;
 
 /// Returns a vector of unit length for each text, which is given as tokens.
 ///

@@ -1,6 +1,6 @@
 //! A linear layer: rows times weights, plus the bias.
 
-use ndarray::Array2;
+use ndarray::ShapeError;
 
 use super::quantised::{QuantisedLinear, QuantisedWeights};
 use super::single_precision::SinglePrecisionLinear;
@@ -24,11 +24,22 @@ impl Linear {
         }
     }
 
-    /// Maps rows × inputs to rows × outputs.
-    pub(super) fn of(&self, rows: &Array2<f32>) -> Array2<f32> {
+    /// Maps rows × inputs to rows × outputs. `results` gets the length of the result.
+    pub(super) fn apply(&self, rows: &[f32], count: usize, results: &mut Vec<f32>) -> Result<(), ShapeError> {
+        results.resize(count * self.outputs(), 0.0);
         match self {
-            Self::SinglePrecision(layer) => layer.of(rows),
-            Self::Quantised(layer) => layer.of(rows),
+            Self::SinglePrecision(layer) => layer.apply(rows, results),
+            Self::Quantised(layer) => {
+                layer.apply(rows, results);
+                Ok(())
+            }
+        }
+    }
+
+    fn outputs(&self) -> usize {
+        match self {
+            Self::SinglePrecision(layer) => layer.outputs(),
+            Self::Quantised(layer) => layer.outputs(),
         }
     }
 }

@@ -5,13 +5,14 @@
 //!
 //! [`settings`] and [`weights`] read these files, [`batches`] sorts texts, and [`network`] computes their vectors. A
 //! [`linear`] layer is [`quantised`] or of [`single_precision`], and [`product`] holds the innermost loop of the former.
-//! The other parts are [`words`], [`attention`], [`activation`] and [`norm`]. None of them starts threads: batches of
+//! The other parts are [`words`], [`attention`], [`activation`] and [`norm`], and [`lanes`] has their innermost sums. None of them starts threads: batches of
 //! texts are processed in parallel already, and for a short text the threads take longer than the arithmetic.
 
 mod activation;
 mod attention;
 mod batches;
 mod built_in;
+mod lanes;
 mod linear;
 mod local;
 mod network;

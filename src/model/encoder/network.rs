@@ -3,7 +3,7 @@
 //! Texts are not padded. The tokens of all texts are the rows of one matrix in every operation on single rows. Only
 //! [`attend`] relates the tokens of one text.
 
-use ndarray::{Array1, Array2, Axis, s};
+use ndarray::{Array2, ShapeError};
 
 use super::activation::activate;
 use super::attention::attend;
@@ -13,12 +13,15 @@ use super::settings::{Activation, EncoderSettings, Pooling};
 use super::weights::{Weights, WeightsError};
 use super::words::Words;
 
-/// A token or a position without a vector: the tokenizer and the weights are not of one model.
+/// Why a network has no vectors for texts.
 #[derive(Debug, thiserror::Error)]
-#[error("the weights have no vector for token {token} at position {position}")]
-pub(super) struct UnknownToken {
-    token: u32,
-    position: usize,
+pub(super) enum NetworkError {
+    /// A token or a position has no vector: the tokenizer and the weights are not of one model.
+    #[error("the weights have no vector for token {token} at position {position}")]
+    UnknownToken { token: u32, position: usize },
+    /// The layers do not fit together.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
 }
 
 /// The network. The weights of its linear layers have the precision of the settings, the others single precision.
@@ -88,37 +91,38 @@ impl Network {
     }
 
     /// Returns the vector of each text, which is given as tokens.
-    pub(super) fn vectors(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>, UnknownToken> {
+    pub(super) fn vectors(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>, NetworkError> {
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
-        let mut rows = self.embedded(texts)?;
+        let count = lengths.iter().sum();
+        let hidden = self.words.dimensions();
+        let mut rows = self.embedded(texts, count)?;
+        // Each is written by every layer, and allocated once.
+        let (mut wide, mut attended, mut narrow) = (Vec::new(), vec![0.0; rows.len()], Vec::new());
         for layer in &self.layers {
-            let attended = attend(&layer.attention.of(&rows), &lengths, self.heads);
-            layer.attended_norm.add(&mut rows, &layer.attended.of(&attended));
-            let mut widened = layer.widened.of(&rows);
-            if let Some(values) = widened.as_slice_mut() {
-                activate(values, self.activation);
-            }
-            layer.norm.add(&mut rows, &layer.narrowed.of(&widened));
+            layer.attention.apply(&rows, count, &mut wide)?;
+            attend(&wide, hidden, &lengths, self.heads, &mut attended)?;
+            layer.attended.apply(&attended, count, &mut narrow)?;
+            layer.attended_norm.add(&mut rows, &narrow);
+            layer.widened.apply(&rows, count, &mut wide)?;
+            activate(&mut wide, self.activation);
+            layer.narrowed.apply(&wide, count, &mut narrow)?;
+            layer.norm.add(&mut rows, &narrow);
         }
         Ok(self.pool(&rows, &lengths))
     }
 
-    /// Returns the normalised sum of the vectors of each token and of its position.
-    fn embedded(&self, texts: &[&[u32]]) -> Result<Array2<f32>, UnknownToken> {
-        let (count, width) = (texts.iter().map(|text| text.len()).sum(), self.words.dimensions());
-        let mut rows = Array2::zeros((count, width));
-        let mut of_positions = Array2::zeros((count, width));
-        let (Some(mut free_rows), Some(mut free_positions)) = (rows.as_slice_mut(), of_positions.as_slice_mut()) else {
-            return Ok(rows);
-        };
+    /// Returns the normalised sum of the vectors of each token and of its position, one row after the other.
+    fn embedded(&self, texts: &[&[u32]], count: usize) -> Result<Vec<f32>, NetworkError> {
+        let width = self.words.dimensions();
+        let mut rows = vec![0.0; count * width];
+        let mut of_positions = vec![0.0; count * width];
+        let mut places = rows.chunks_exact_mut(width).zip(of_positions.chunks_exact_mut(width));
         for text in texts {
             for (offset, token) in text.iter().enumerate() {
                 let position = self.first_position + offset;
-                let (word, of_position);
-                (word, free_rows) = free_rows.split_at_mut(width);
-                (of_position, free_positions) = free_positions.split_at_mut(width);
+                let Some((word, of_position)) = places.next() else { continue };
                 if !self.words.write(*token, word) || position >= self.positions.nrows() {
-                    return Err(UnknownToken { token: *token, position });
+                    return Err(NetworkError::UnknownToken { token: *token, position });
                 }
                 for (to, value) in of_position.iter_mut().zip(self.positions.row(position)) {
                     *to = *value;
@@ -130,18 +134,25 @@ impl Network {
     }
 
     /// Pools the rows of each text to one vector.
-    fn pool(&self, rows: &Array2<f32>, lengths: &[usize]) -> Vec<Vec<f32>> {
-        let mut start = 0;
+    fn pool(&self, rows: &[f32], lengths: &[usize]) -> Vec<Vec<f32>> {
+        let width = self.words.dimensions();
+        let mut rest = rows;
         let mut vectors = Vec::with_capacity(lengths.len());
         for length in lengths {
-            let of_text = rows.slice(s![start..start + length, ..]);
-            start += length;
-            let vector: Array1<f32> = match self.pooling {
-                Pooling::First => of_text.row(0).to_owned(),
-                Pooling::Mean => of_text.sum_axis(Axis(0)) / *length as f32,
-                Pooling::Max => of_text.fold_axis(Axis(0), f32::NEG_INFINITY, |largest, value| largest.max(*value)),
-            };
-            vectors.push(vector.to_vec());
+            let (of_text, after) = rest.split_at(length * width);
+            rest = after;
+            let mut vector = of_text[..width].to_vec();
+            for row in of_text.chunks_exact(width).skip(1) {
+                match self.pooling {
+                    Pooling::First => break,
+                    Pooling::Mean => vector.iter_mut().zip(row).for_each(|(sum, value)| *sum += value),
+                    Pooling::Max => vector.iter_mut().zip(row).for_each(|(highest, value)| *highest = highest.max(*value)),
+                }
+            }
+            if self.pooling == Pooling::Mean {
+                vector.iter_mut().for_each(|sum| *sum /= *length as f32);
+            }
+            vectors.push(vector);
         }
         vectors
     }

@@ -40,21 +40,28 @@ pub(super) struct Step(pub(super) [i8; STEP]);
 /// The sums of a row for the outputs of a panel.
 pub(super) type Sums = [i32; OUTPUTS];
 
-/// Multiplies rows with a panel. `rows` holds as many values per row as the panel has steps, and `sums` one element per
-/// row.
-pub(super) fn multiply(rows: &[Values], panel: &[Step], sums: &mut [Sums]) {
+/// What takes the sums of each row. Its method is inlined into the form that the processor runs.
+pub(super) trait Sink {
+    /// Takes the sums of a row.
+    fn take(&mut self, row: usize, sums: &Sums);
+}
+
+/// Multiplies `count` rows with a panel. `rows` holds as many values per row as the panel has steps.
+pub(super) fn multiply(rows: &[Values], panel: &[Step], count: usize, sink: &mut impl Sink) {
     let at_a_time = if has_vnni() { ROWS_MAX } else { ROWS_MAX_NARROW };
-    for (rows, sums) in rows.chunks(panel.len() * at_a_time).zip(sums.chunks_mut(at_a_time)) {
-        match sums.len() {
-            1 => multiply_rows::<1>(rows, panel, sums),
-            2 => multiply_rows::<2>(rows, panel, sums),
-            3 => multiply_rows::<3>(rows, panel, sums),
-            4 => multiply_rows::<4>(rows, panel, sums),
-            5 => multiply_rows::<5>(rows, panel, sums),
-            6 => multiply_rows::<6>(rows, panel, sums),
-            7 => multiply_rows::<7>(rows, panel, sums),
-            _ => multiply_rows::<ROWS_MAX>(rows, panel, sums),
+    let mut first = 0;
+    for rows in rows.chunks(panel.len() * at_a_time) {
+        match at_a_time.min(count - first) {
+            1 => multiply_rows::<1>(rows, panel, first, sink),
+            2 => multiply_rows::<2>(rows, panel, first, sink),
+            3 => multiply_rows::<3>(rows, panel, first, sink),
+            4 => multiply_rows::<4>(rows, panel, first, sink),
+            5 => multiply_rows::<5>(rows, panel, first, sink),
+            6 => multiply_rows::<6>(rows, panel, first, sink),
+            7 => multiply_rows::<7>(rows, panel, first, sink),
+            _ => multiply_rows::<ROWS_MAX>(rows, panel, first, sink),
         }
+        first += at_a_time;
     }
 }
 
@@ -68,28 +75,31 @@ fn has_vnni() -> bool {
     false
 }
 
-/// Multiplies `R` rows with a panel.
-fn multiply_rows<const R: usize>(rows: &[Values], panel: &[Step], sums: &mut [Sums]) {
-    let mut of_rows = rows.chunks_exact(panel.len());
-    let rows: [&[Values]; R] = std::array::from_fn(|_| of_rows.next().unwrap_or_default());
+/// Multiplies `R` rows with a panel. `first` is the number of the first of them.
+fn multiply_rows<const R: usize>(rows: &[Values], panel: &[Step], first: usize, sink: &mut impl Sink) {
+    let rows_of_panel = rows.chunks_exact(panel.len());
+    let mut rows: [&[Values]; R] = [&[]; R];
+    for (row, of_rows) in rows.iter_mut().zip(rows_of_panel) {
+        *row = of_rows;
+    }
     #[cfg(target_arch = "x86_64")]
     {
         if has_vnni() {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "without the instructions a text takes three times as long")]
-            return unsafe { with_vnni(rows, panel, sums) };
+            return unsafe { with_vnni(rows, panel, first, sink) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "without the instructions a text takes nine times as long")]
-            return unsafe { with_avx2(rows, panel, sums) };
+            return unsafe { with_avx2(rows, panel, first, sink) };
         }
     }
-    portable(rows, panel, sums);
+    portable(rows, panel, first, sink);
 }
 
-fn portable<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
-    for (row, sums) in rows.into_iter().zip(sums) {
+fn portable<const R: usize>(rows: [&[Values]; R], panel: &[Step], first: usize, sink: &mut impl Sink) {
+    for (number, row) in rows.into_iter().enumerate() {
         // One sum for each weight of a step, so that the compiler emits vector instructions.
         let mut parts = [0_i32; STEP];
         for (values, step) in row.iter().zip(panel) {
@@ -103,22 +113,35 @@ fn portable<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Su
                 *part += i32::from(product);
             }
         }
+        let mut sums = Sums::default();
         for (sum, parts) in sums.iter_mut().zip(parts.chunks_exact(INPUTS)) {
             *sum = parts.iter().sum();
         }
+        sink.take(first + number, &sums);
     }
+}
+
+/// Returns the rows as slices of a length that the compiler knows to be that of the panel.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn of_length<const R: usize>(mut rows: [&[Values]; R], length: usize) -> [&[Values]; R] {
+    for row in &mut rows {
+        *row = &row[..length];
+    }
+    rows
 }
 
 /// The 32 bits of a step's values.
 #[cfg(target_arch = "x86_64")]
+#[inline(always)]
 fn word(values: Values) -> i32 {
     bytemuck::cast(values)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vnni")]
-fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
-    let rows = rows.map(|row| &row[..panel.len()]);
+fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], first: usize, sink: &mut impl Sink) {
+    let rows = of_length(rows, panel.len());
     let mut all = [_mm512_setzero_si512(); R];
     for (number, step) in panel.iter().enumerate() {
         let weights = bytemuck::cast(step.0);
@@ -126,8 +149,8 @@ fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [S
             *sum = _mm512_dpbusd_epi32(*sum, _mm512_set1_epi32(word(row[number])), weights);
         }
     }
-    for (sums, all) in sums.iter_mut().zip(all) {
-        *sums = bytemuck::cast(all);
+    for (number, sums) in all.into_iter().enumerate() {
+        sink.take(first + number, &bytemuck::cast(sums));
     }
 }
 
@@ -135,13 +158,12 @@ fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [S
 /// 32.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn with_avx2<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
-    let rows = rows.map(|row| &row[..panel.len()]);
+fn with_avx2<const R: usize>(rows: [&[Values]; R], panel: &[Step], first: usize, sink: &mut impl Sink) {
+    let rows = of_length(rows, panel.len());
     let ones = _mm256_set1_epi16(1);
     let mut all = [[_mm256_setzero_si256(); 2]; R];
     for (number, step) in panel.iter().enumerate() {
-        let halves: [[i8; STEP / 2]; 2] = bytemuck::cast(step.0);
-        let weights: [__m256i; 2] = halves.map(bytemuck::cast);
+        let weights: [__m256i; 2] = bytemuck::cast(step.0);
         for (sums, row) in all.iter_mut().zip(rows) {
             let values = _mm256_set1_epi32(word(row[number]));
             for (sum, weights) in sums.iter_mut().zip(weights) {
@@ -150,9 +172,8 @@ fn with_avx2<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [S
             }
         }
     }
-    for (sums, halves) in sums.iter_mut().zip(all) {
-        let halves: [[i32; OUTPUTS / 2]; 2] = halves.map(bytemuck::cast);
-        *sums = bytemuck::cast(halves);
+    for (number, halves) in all.into_iter().enumerate() {
+        sink.take(first + number, &bytemuck::cast(halves));
     }
 }
 
@@ -164,20 +185,27 @@ mod tests {
     /// The form of [`multiply_rows`] and its sums.
     type NamedSums = Vec<(&'static str, Vec<Sums>)>;
 
+    impl Sink for Vec<Sums> {
+        fn take(&mut self, row: usize, sums: &Sums) {
+            assert_eq!(row, self.len(), "rows come in order");
+            self.push(*sums);
+        }
+    }
+
     /// Returns the sums of two rows in every form that this processor can run.
     fn sums_of_every_form(rows: [&[Values]; 2], panel: &[Step]) -> NamedSums {
         let mut all: NamedSums = Vec::new();
-        let mut sums = vec![Sums::default(); 2];
-        portable(rows, panel, &mut sums);
-        all.push(("portable", sums.clone()));
-        multiply(&rows.concat(), panel, &mut sums);
-        all.push(("chosen", sums.clone()));
+        let mut sums = Vec::new();
+        portable(rows, panel, 0, &mut sums);
+        all.push(("portable", std::mem::take(&mut sums)));
+        multiply(&rows.concat(), panel, 2, &mut sums);
+        all.push(("chosen", std::mem::take(&mut sums)));
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "calls the form under test")]
             unsafe {
-                with_avx2(rows, panel, &mut sums);
+                with_avx2(rows, panel, 0, &mut sums);
             }
             all.push(("avx2", sums));
         }
@@ -247,8 +275,9 @@ mod tests {
             rows.push([number, 3, 5, 127 - number]);
         }
         for count in 1..=20 {
-            let mut sums = vec![Sums::default(); count];
-            multiply(&rows[..3 * count], &panel, &mut sums);
+            let mut sums = Vec::new();
+            multiply(&rows[..3 * count], &panel, count, &mut sums);
+            assert_eq!(sums.len(), count);
             for (row, sums) in rows.chunks(3).zip(&sums) {
                 assert_eq!(*sums, expected(row, &panel), "{count} rows");
             }

@@ -4,11 +4,11 @@
 //! which map its numbers to 0..=127. The product of the integers is exact; only rounding changes the result. A layer is
 //! a quarter as large as in single precision, and a text of a few words takes as long as reading the weights.
 
-use ndarray::Array2;
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::activation::ROUNDING;
-use super::product::{INPUTS, OUTPUTS, Step, Sums, VALUE_MAX, Values, WEIGHT_MIN, multiply};
+use super::lanes::lowest_and_highest;
+use super::product::{INPUTS, OUTPUTS, Sink, Step, Sums, VALUE_MAX, Values, WEIGHT_MIN, multiply};
 
 /// The largest integer of a weight.
 const LARGEST: f32 = 127.0;
@@ -78,48 +78,84 @@ impl QuantisedLinear {
         Self { inputs, panels, scales, sums, bias }
     }
 
-    /// Maps rows × inputs to rows × outputs.
-    pub(super) fn of(&self, rows: &Array2<f32>) -> Array2<f32> {
-        let mut results = Array2::zeros((rows.nrows(), self.bias.len()));
-        if let (Some(rows), Some(results)) = (rows.as_slice(), results.as_slice_mut()) {
-            self.apply(rows, results);
-        }
-        results
+    /// Returns the number of outputs.
+    pub(super) fn outputs(&self) -> usize {
+        self.bias.len()
     }
 
-    /// As [`Self::of`], with the rows of both matrices one after the other.
-    fn apply(&self, rows: &[f32], results: &mut [f32]) {
-        let arch = Arch::new();
-        let rows = arch.dispatch(|| QuantisedRows::new(rows, self.inputs));
-        let mut sums = vec![Sums::default(); rows.ranges.len()];
-        for (number, panel) in self.panels.iter().enumerate() {
-            multiply(&rows.values, panel, &mut sums);
-            arch.dispatch(|| self.write_results(number, &rows, &sums, results));
-        }
-    }
-
-    /// Writes the results of one panel from the sums of all rows.
-    #[inline(always)]
-    fn write_results(&self, panel: usize, rows: &QuantisedRows, sums: &[Sums], results: &mut [f32]) {
+    /// Maps rows × inputs to rows × outputs, one row after the other.
+    pub(super) fn apply(&self, rows: &[f32], results: &mut [f32]) {
+        let rows = Arch::new().dispatch(Quantisation { rows, inputs: self.inputs });
         let outputs = self.bias.len();
-        let first = panel * OUTPUTS;
-        let end = outputs.min(first + OUTPUTS);
-        let (scales, bias) = (&self.scales[first..end], &self.bias[first..end]);
-        let of_ones = &self.sums[first..end];
-        for ((row, sums), range) in sums.iter().enumerate().zip(&rows.ranges) {
-            let results = &mut results[row * outputs + first..row * outputs + end];
-            for ((((result, sum), scale), of_ones), bias) in
-                results.iter_mut().zip(sums).zip(scales).zip(of_ones).zip(bias)
-            {
-                *result = *sum as f32 * (range.unit * scale) + (range.lowest * of_ones + bias);
-            }
+        for (number, panel) in self.panels.iter().enumerate() {
+            let first = number * OUTPUTS;
+            let end = outputs.min(first + OUTPUTS);
+            let mut writer = ResultWriter {
+                ranges: &rows.ranges,
+                scales: &self.scales[first..end],
+                sums: &self.sums[first..end],
+                bias: &self.bias[first..end],
+                outputs,
+                results: &mut results[first..],
+            };
+            multiply(&rows.values, panel, rows.ranges.len(), &mut writer);
         }
     }
 }
 
-impl QuantisedRows {
+/// Turns the sums of a panel into numbers.
+struct ResultWriter<'a> {
+    /// The range of each row.
+    ranges: &'a [Range],
+    // Of the outputs of the panel.
+    scales: &'a [f32],
+    sums: &'a [f32],
+    bias: &'a [f32],
+    /// The number of outputs of the layer: results between one row and the next.
+    outputs: usize,
+    /// The results, from the first output of the panel on.
+    results: &'a mut [f32],
+}
+
+impl Sink for ResultWriter<'_> {
     #[inline(always)]
-    fn new(rows: &[f32], inputs: usize) -> Self {
+    fn take(&mut self, row: usize, sums: &Sums) {
+        let range = self.ranges[row];
+        let results = &mut self.results[row * self.outputs..];
+        if let (Some(results), Some(scales), Some(of_ones), Some(bias)) = (
+            results.first_chunk_mut::<OUTPUTS>(),
+            self.scales.first_chunk::<OUTPUTS>(),
+            self.sums.first_chunk::<OUTPUTS>(),
+            self.bias.first_chunk::<OUTPUTS>(),
+        ) {
+            // Of known length and in an array of its own, so that the compiler emits vector instructions.
+            let mut numbers = [0.0; OUTPUTS];
+            for output in 0..OUTPUTS {
+                numbers[output] = sums[output] as f32 * (range.unit * scales[output])
+                    + (range.lowest * of_ones[output] + bias[output]);
+            }
+            *results = numbers;
+            return;
+        }
+        for (output, bias) in self.bias.iter().enumerate() {
+            results[output] =
+                sums[output] as f32 * (range.unit * self.scales[output]) + (range.lowest * self.sums[output] + bias);
+        }
+    }
+}
+
+/// Rows that are to be mapped to integers. A closure would not be inlined into the code for the processor.
+struct Quantisation<'a> {
+    rows: &'a [f32],
+    inputs: usize,
+}
+
+impl NullaryFnOnce for Quantisation<'_> {
+    type Output = QuantisedRows;
+
+    #[inline(always)]
+    fn call(self) -> QuantisedRows {
+        let Self { rows, inputs } = self;
         let (count, steps) = (rows.len() / inputs, inputs.div_ceil(INPUTS));
         let mut values = vec![Values::default(); count * steps];
         let mut ranges = Vec::with_capacity(count);
@@ -130,7 +166,7 @@ impl QuantisedRows {
             }
             ranges.push(range);
         }
-        Self { values, ranges }
+        QuantisedRows { values, ranges }
     }
 }
 
@@ -146,19 +182,15 @@ struct Range {
 }
 
 impl Range {
-    /// Returns the range that maps the lowest of some numbers to zero, and the highest to [`VALUE_MAX`].
+    /// Returns the range that maps the lowest of some finite numbers to zero, and the highest to [`VALUE_MAX`].
     #[inline(always)]
     fn of(numbers: &[f32]) -> Self {
-        let (mut lowest, mut highest) = (f32::INFINITY, f32::NEG_INFINITY);
-        for number in numbers {
-            lowest = lowest.min(*number);
-            highest = highest.max(*number);
-        }
+        let (lowest, highest) = lowest_and_highest(numbers);
         let width = highest - lowest;
         if width > SMALLEST {
             Self { lowest, unit: width / f32::from(VALUE_MAX), inverse: f32::from(VALUE_MAX) / width }
         } else {
-            Self { lowest, unit: 0.0, inverse: 0.0 }
+            Self { lowest: if lowest.is_finite() { lowest } else { 0.0 }, unit: 0.0, inverse: 0.0 }
         }
     }
 }
@@ -173,8 +205,11 @@ fn rounded(number: f32) -> u32 {
 mod tests {
     use super::*;
 
-    fn matrix(rows: usize, columns: usize, numbers: Vec<f32>) -> Array2<f32> {
-        Array2::from_shape_vec((rows, columns), numbers).expect("a matrix")
+    /// Returns the results of a layer for some rows.
+    fn results_of(layer: &QuantisedLinear, rows: &[f32]) -> Vec<f32> {
+        let mut results = vec![f32::NAN; rows.len() / layer.inputs * layer.outputs()];
+        layer.apply(rows, &mut results);
+        results
     }
 
     /// Returns numbers between -1 and 1 that look random.
@@ -188,9 +223,9 @@ mod tests {
         for (count, inputs, outputs) in [(1, 16, 16), (3, 5, 7), (20, 30, 33), (9, 384, 48)] {
             let (rows, weights, bias) = (numbers(count * inputs, 1), numbers(inputs * outputs, 2), numbers(outputs, 3));
             let layer = QuantisedLinear::new(inputs, QuantisedWeights::of(inputs, &weights), bias.clone());
-            let results = layer.of(&matrix(count, inputs, rows.clone()));
-            assert_eq!(results.dim(), (count, outputs));
-            for (row, results) in rows.chunks(inputs).zip(results.rows()) {
+            let results = results_of(&layer, &rows);
+            assert_eq!(results.len(), count * outputs);
+            for (row, results) in rows.chunks(inputs).zip(results.chunks(outputs)) {
                 for ((weights, bias), result) in weights.chunks(inputs).zip(&bias).zip(results) {
                     let exact = row.iter().zip(weights).map(|(a, b)| a * b).sum::<f32>() + bias;
                     let tolerance = 0.01 * (inputs as f32).sqrt();
@@ -203,7 +238,8 @@ mod tests {
     #[test]
     fn zeros_and_numbers_that_are_not_finite_cause_no_panic() {
         let layer = QuantisedLinear::new(4, QuantisedWeights::of(4, &[0.0; 12]), vec![1.0, 2.0, 3.0]);
-        assert_eq!(layer.of(&matrix(1, 4, vec![0.0; 4])), matrix(1, 3, vec![1.0, 2.0, 3.0]));
-        assert_eq!(layer.of(&matrix(1, 4, vec![f32::NAN, f32::INFINITY, 0.0, 1.0])).dim(), (1, 3));
+        assert_eq!(results_of(&layer, &[0.0; 4]), [1.0, 2.0, 3.0]);
+        assert_eq!(results_of(&layer, &[7.0; 4]), [1.0, 2.0, 3.0]);
+        assert_eq!(results_of(&layer, &[f32::NAN, f32::INFINITY, 0.0, 1.0]).len(), 3);
     }
 }

@@ -1,7 +1,7 @@
 //! A linear layer in single precision.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeError};
 
 /// The weights and the bias of a layer.
 pub(super) struct SinglePrecisionLinear {
@@ -20,12 +20,19 @@ impl SinglePrecisionLinear {
         Self { weights: matrix.reversed_axes(), bias: Array1::from_vec(bias) }
     }
 
+    /// Returns the number of outputs.
+    pub(super) fn outputs(&self) -> usize {
+        self.bias.len()
+    }
+
     /// Maps rows × inputs to rows × outputs.
-    pub(super) fn of(&self, rows: &Array2<f32>) -> Array2<f32> {
-        let mut results = Array2::zeros((rows.nrows(), self.bias.len()));
-        results += &self.bias;
-        general_mat_mul(1.0, rows, &self.weights, 1.0, &mut results);
-        results
+    pub(super) fn apply(&self, rows: &[f32], results: &mut [f32]) -> Result<(), ShapeError> {
+        let count = results.len() / self.bias.len();
+        let rows = ArrayView2::from_shape((count, self.weights.nrows()), rows)?;
+        let mut results = ArrayViewMut2::from_shape((count, self.bias.len()), results)?;
+        results.assign(&self.bias);
+        general_mat_mul(1.0, &rows, &self.weights, 1.0, &mut results);
+        Ok(())
     }
 }
 
@@ -36,8 +43,8 @@ mod tests {
     #[test]
     fn a_row_is_multiplied_with_the_weights_of_each_output() {
         let layer = SinglePrecisionLinear::new(2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![0.5, 0.0, -1.0]);
-        let rows = Array2::from_shape_vec((2, 2), vec![1.0, 10.0, 0.0, 1.0]).expect("a matrix");
-        let results = layer.of(&rows);
-        assert_eq!(results.into_raw_vec_and_offset().0, [21.5, 43.0, 64.0, 2.5, 4.0, 5.0]);
+        let mut results = [0.0; 6];
+        layer.apply(&[1.0, 10.0, 0.0, 1.0], &mut results).expect("a matrix");
+        assert_eq!(results, [21.5, 43.0, 64.0, 2.5, 4.0, 5.0]);
     }
 }
