@@ -1,15 +1,22 @@
-"""Situations: hand-written memories with questions, changes and turns (`../data/README.md` has the form).
+"""Situations and dialogues: hand-written texts with questions and changes (`../data/README.md` has the form).
+
+A dialogue is read as a situation: every turn that is worth keeping, or that a question or a change names, is a memory.
 
 Run as a program, it checks the form of files: `python3 situations.py FILE.jsonl ...`
 """
 
 import json
 import pathlib
+import random
 import sys
 
 QUESTIONS = ("plain", "reworded", "near-miss", "rule")
 RELATIONS = ("compatible", "replaces", "corrects", "ends", "restates")
 KINDS_OF_TURN = ("drop", "fact", "incident", "rule", "skill", "task")
+# Turns of a dialogue.
+TURNS = 20
+# Compatible pairs of one situation that are learned from: a dialogue has 190 pairs, of which few are changes.
+COMPATIBLE_MAX = 40
 # Of each file, every fifth situation is held out of all training.
 HELD_OUT_EVERY = 5
 
@@ -21,8 +28,32 @@ def read(paths):
         lines = path.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(line for line in lines if line.strip()):
             is_held_out = number % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
-            (held_out if is_held_out else training).append(json.loads(line))
+            situation = json.loads(line)
+            if "memories" not in situation:
+                situation = of_dialogue(situation)
+            (held_out if is_held_out else training).append(situation)
     return training, held_out
+
+
+def of_dialogue(dialogue):
+    """Returns the situation of a dialogue."""
+    turns = dialogue["turns"]
+    named = {number for earlier, later, _ in dialogue["changes"] for number in (earlier, later)}
+    for question in dialogue["questions"]:
+        named.update(question["answers"], question.get("stale", []))
+    memories, kinds = [], []
+    for number, turn in enumerate(turns, 1):
+        if turn["keep"] != "drop" or number in named:
+            text = f"{turn['role'].capitalize()}: {turn['text']}"
+            memories.append({"id": f"m{number}", "at": turn["at"], "text": text})
+        role = "assistant" if turn["role"] == "assistant" else "user"
+        kinds.append({"role": role, "text": turn["text"], "keep": turn["keep"]})
+    questions = []
+    for question in dialogue["questions"]:
+        numbers = {key: [f"m{number}" for number in question.get(key, [])] for key in ("answers", "stale")}
+        questions.append({**question, **numbers})
+    changes = [[f"m{earlier}", f"m{later}", relation] for earlier, later, relation in dialogue["changes"]]
+    return {**dialogue, "memories": memories, "questions": questions, "changes": changes, "turns": kinds}
 
 
 def texts(situation):
@@ -31,13 +62,18 @@ def texts(situation):
 
 
 def pairs(situation):
-    """Returns the pairs of memories in order of time, each with its relation."""
+    """Returns pairs of memories in order of time, each with its relation: all changes, and a part of the others if they are
+    many. The choice is the same in every run."""
     relations = {(earlier, later): relation for earlier, later, relation in situation["changes"]}
     ids = list(texts(situation))
     found = []
     for index, earlier in enumerate(ids):
         for later in ids[index + 1 :]:
             found.append((earlier, later, relations.get((earlier, later), "compatible")))
+    compatible = [pair for pair in found if pair[2] == "compatible"]
+    if len(compatible) > COMPATIBLE_MAX:
+        chosen = random.Random(situation["id"]).sample(compatible, COMPATIBLE_MAX)
+        found = [pair for pair in found if pair[2] != "compatible" or pair in chosen]
     return found
 
 
@@ -45,10 +81,12 @@ def faults(situation):
     """Returns what is wrong with the form of a situation."""
     found = []
     ids = list(texts(situation))
-    if len(set(ids)) != len(situation["memories"]) or not 5 <= len(ids) <= 9:
-        found.append("5 to 9 memories with an id each")
-    if len(situation["questions"]) < 8:
-        found.append("at least 8 questions")
+    is_dialogue = len(situation["turns"]) == TURNS
+    memories, questions = ((3, TURNS), 6) if is_dialogue else ((5, 9), 8)
+    if len(set(ids)) != len(situation["memories"]) or not memories[0] <= len(ids) <= memories[1]:
+        found.append(f"{memories[0]} to {memories[1]} memories with an id each")
+    if len(situation["questions"]) < questions:
+        found.append(f"at least {questions} questions")
     for question in situation["questions"]:
         if question["kind"] not in QUESTIONS or not set(question["answers"]) <= set(ids):
             found.append(f"kind and answers of {question['q']!r}")

@@ -169,17 +169,17 @@ def save(reader, out, state):
 def main():
     """Trains and measures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    data_folder = pathlib.Path(__file__).parent.parent / "data/situations"
+    data_folder = pathlib.Path(__file__).parent.parent / "data"
     parser.add_argument("--model", type=pathlib.Path, required=True, help="folder of the encoder to begin with")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="file of the checkpoint")
-    parser.add_argument("--data", type=pathlib.Path, default=data_folder, help="folder of situations")
+    parser.add_argument("--data", type=pathlib.Path, default=data_folder, help="folder of the data")
     parser.add_argument("--share", type=float, default=1.0, help="share of the situations that are learned from")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     random.seed(SEED)
-    training, held_out = situations.read(arguments.data.glob("*.jsonl"))
+    training, held_out = situations.read(arguments.data.glob("*/*.jsonl"))
     training = random.sample(training, round(len(training) * arguments.share))
     print(f"{len(training)} situations to learn from, {len(held_out)} held out", flush=True)
     reader = Reader(arguments.model)
