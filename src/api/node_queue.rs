@@ -53,7 +53,7 @@ impl NodeQueue {
         let levels = app.jobs.account_levels(account);
         Ok(Self {
             waiting: levels.messages,
-            vectors_waiting: app.reads.vectors_waiting(account)?,
+            vectors_waiting: app.intake.vectors.waiting(account)?,
             oldest: levels.oldest,
             outage_since_ms: app.jobs.outage().map(|outage| outage.since.as_millisecond()),
             jobs: app.jobs.status().iter().map(JobLevels::of).collect(),

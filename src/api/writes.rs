@@ -71,13 +71,12 @@ fn statuses(query: &QueryString) -> Result<Vec<WriteStatus>> {
 /// `GET /v1/writes/{id}`. A key that is limited to a namespace sees only the writes of its namespace.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
     let Ok(id) = request.parameter(0).parse() else { return Err(no_write()) };
-    let Some(mut write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
+    let Some(write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
     if let Some(scope) = request.principal.scope()
         && !is_in_scope(request, scope, &write)?
     {
         return Err(no_write());
     }
-    request.app.reads.add_vector_state(request.account(), &mut write)?;
     Reply::ok(&view(request, &write))
 }
 

@@ -17,7 +17,6 @@ use cuebase_storage::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
-use super::backlog::Backlog;
 use super::context::NamespaceContext;
 use super::disk_reserve::DiskReserve;
 use super::end::End;
@@ -520,11 +519,6 @@ impl Namespaces {
             remove(&folder)?;
         }
         self.context.repositories.remove(removal.id)
-    }
-
-    /// The namespaces that need vectors.
-    pub fn backlog(&self) -> &Arc<Backlog> {
-        &self.context.backlog
     }
 
     /// Where repositories are kept.

@@ -63,6 +63,11 @@ impl WriteWaits {
         state.writes.clear();
     }
 
+    /// Whether all waits have ended because the service stops.
+    pub fn have_ended(&self) -> bool {
+        self.state.lock().has_ended
+    }
+
     fn remove(&self, id: MessageId, ticket: u64) {
         let mut state = self.state.lock();
         let Some(waits) = state.writes.get_mut(&id) else { return };

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cuebase_storage::{AccountId, MessageId};
+use cuebase_storage::AccountId;
 use tokio::time::{Instant, timeout_at};
 
 use super::admission::Admission;
@@ -20,8 +20,6 @@ use crate::api::{AcceptedWrite, Reply, writes};
 use crate::app::App;
 use crate::error::Result;
 use crate::gateway::Principal;
-use crate::service::intake::Intake;
-use crate::service::reads::Reads;
 use crate::service::writes::{VectorState, Write};
 
 /// The wait that a request asks for.
@@ -76,11 +74,12 @@ impl RequestedWait {
             write = self.read(app, admission, accepted).await?;
         }
         while self.until == WaitFor::Vectors && write.vectors == Some(VectorState::Pending) {
-            let mut indexed = std::pin::pin!(app.reads.backlog().next_indexed());
+            let mut indexed = std::pin::pin!(app.intake.vectors.next_indexed());
             // From here on no notification is missed, so the state is read again.
             indexed.as_mut().enable();
             write = self.read(app, admission, accepted).await?;
-            if write.vectors == Some(VectorState::Pending) && timeout_at(deadline, indexed).await.is_err() {
+            let is_over = app.intake.waits_have_ended() || write.vectors != Some(VectorState::Pending);
+            if is_over || timeout_at(deadline, indexed).await.is_err() {
                 break;
             }
         }
@@ -94,11 +93,11 @@ impl RequestedWait {
     /// Reads the state of the write on the blocking pool.
     async fn read(&self, app: &App, admission: &Admission, accepted: &AcceptedWrite) -> Option<Write> {
         let permit = admission.request(&self.sender).await.ok()?;
-        let (intake, reads) = (Arc::clone(&app.intake), Arc::clone(&app.reads));
+        let intake = Arc::clone(&app.intake);
         let (account, id) = (self.account.clone(), accepted.id);
         let read = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            read_write(&intake, &reads, &account, id)
+            intake.write(&account, id)
         });
         match read.await {
             Ok(Ok(write)) => write,
@@ -110,11 +109,4 @@ impl RequestedWait {
             Err(_) => None,
         }
     }
-}
-
-/// Reads the state of a write and of its vectors.
-fn read_write(intake: &Intake, reads: &Reads, account: &AccountId, id: MessageId) -> Result<Option<Write>> {
-    let Some(mut write) = intake.write(account, id)? else { return Ok(None) };
-    reads.add_vector_state(account, &mut write)?;
-    Ok(Some(write))
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::running_time::RunningTime;
 use super::shared_parts::SharedParts;
+use super::write_vectors::WriteVectors;
 use crate::billing::Billing;
 use crate::billing::meters::Permit;
 use crate::clock::Clock;
@@ -80,6 +81,8 @@ pub struct Intake {
     pub(super) clock: Clock,
     /// The processes that read uploaded and imported files.
     pub(super) document_readers: DocumentReaders,
+    /// Which memories of writes wait for their vectors.
+    pub vectors: WriteVectors,
 }
 
 impl Intake {
@@ -95,6 +98,7 @@ impl Intake {
             running: Arc::clone(&shared.running),
             clock: shared.clock.clone(),
             document_readers: DocumentReaders::default(),
+            vectors: WriteVectors::new(shared),
         }
     }
 

@@ -52,5 +52,5 @@ pub mod sources;
 pub mod timeline;
 pub(crate) mod unrecorded_objects;
 pub mod vocabulary;
-mod write_vectors;
+pub mod write_vectors;
 pub mod writes;

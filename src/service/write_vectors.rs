@@ -2,29 +2,49 @@
 
 use std::sync::Arc;
 
-use cuebase_storage::AccountId;
+use cuebase_storage::{AccountId, Store};
+use tokio::sync::futures::Notified;
 
-use super::reads::Reads;
+use super::shared_parts::SharedParts;
 use super::writes::{VectorState, Write, WriteStatus};
 use crate::error::{Error, Result};
+use crate::model::Models;
 use crate::namespace::backlog::Backlog;
+use crate::namespace::registry::Namespaces;
 
-impl Reads {
-    /// Sets whether the memories of a write have their vectors.
-    pub fn add_vector_state(&self, account: &AccountId, write: &mut Write) -> Result<()> {
-        if self.models.current().model().is_deferred() {
-            write.vectors = self.vector_state(account, write)?;
+/// Knows which memories wait for their vectors.
+pub struct WriteVectors {
+    store: Arc<Store>,
+    namespaces: Arc<Namespaces>,
+    models: Arc<Models>,
+    backlog: Arc<Backlog>,
+}
+
+impl WriteVectors {
+    /// Makes the part of an open data directory.
+    pub(super) fn new(shared: &SharedParts) -> Self {
+        Self {
+            store: Arc::clone(&shared.store),
+            namespaces: Arc::clone(&shared.namespaces),
+            models: Arc::clone(&shared.models),
+            backlog: Arc::clone(&shared.backlog),
         }
-        Ok(())
     }
 
-    /// Returns how many memories of an account wait for vectors.
-    pub fn vectors_waiting(&self, account: &AccountId) -> Result<Option<u64>> {
-        if !self.models.current().model().is_deferred() {
+    /// Returns whether the memories of a write have their vectors. `None` for a model whose vectors do not follow in the
+    /// background.
+    pub(super) fn state_of(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
+        if self.are_deferred() { self.state(account, write) } else { Ok(None) }
+    }
+
+    /// Returns how many memories of an account wait for vectors. `None` for a model whose vectors do not follow in the
+    /// background.
+    pub fn waiting(&self, account: &AccountId) -> Result<Option<u64>> {
+        if !self.are_deferred() {
             return Ok(None);
         }
         let mut waiting = 0;
-        for (key, _) in self.backlog().list() {
+        for (key, _) in self.backlog.list() {
             if key.account != *account {
                 continue;
             }
@@ -36,12 +56,21 @@ impl Reads {
         Ok(Some(waiting))
     }
 
-    /// Returns the namespaces that need vectors.
-    pub fn backlog(&self) -> &Arc<Backlog> {
-        self.namespaces.backlog()
+    /// Waits until memories of any namespace get their vectors.
+    pub fn next_indexed(&self) -> Notified<'_> {
+        self.backlog.next_indexed()
     }
 
-    fn vector_state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
+    /// Wakes all callers of [`Self::next_indexed`], although no memory got its vectors.
+    pub(super) fn wake_all(&self) {
+        self.backlog.notify_indexed();
+    }
+
+    fn are_deferred(&self) -> bool {
+        self.models.current().model().is_deferred()
+    }
+
+    fn state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
         match write.status {
             WriteStatus::Queued | WriteStatus::Ingesting | WriteStatus::Retrying => Ok(Some(VectorState::Pending)),
             WriteStatus::Dead | WriteStatus::Dropped => Ok(None),
@@ -49,7 +78,7 @@ impl Reads {
                 Ok(true) => Ok(Some(VectorState::Pending)),
                 Ok(false) => Ok(Some(VectorState::Done)),
                 Err(Error::NamespaceGone | Error::NotFound { .. }) => Ok(None),
-                Err(Error::NotOwner(_) | Error::Elsewhere { .. }) => self.recorded_vector_state(account, write),
+                Err(Error::NotOwner(_) | Error::Elsewhere { .. }) => self.recorded_state(account, write),
                 Err(error) => Err(error),
             },
         }
@@ -57,7 +86,7 @@ impl Reads {
 
     /// Returns the state of a write to a namespace that another node owns, as far as the record tells it: whether any memory
     /// of the namespace waits.
-    fn recorded_vector_state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
+    fn recorded_state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
         match self.store.namespace(account, &write.namespace)? {
             Some(record) if record.waiting > 0 => Ok(Some(VectorState::Pending)),
             Some(_) => Ok(Some(VectorState::Done)),

@@ -87,10 +87,8 @@ pub struct Write {
     pub changes: WriteChanges,
     /// Who sent the write. `None` for a write of the server itself, and if an older version accepted it.
     pub sender: Option<Sender>,
-    /// Whether its memories have their vectors. `None` unless [`Reads::add_vector_state`] was called, and for a model
-    /// whose vectors do not follow in the background.
-    ///
-    /// [`Reads::add_vector_state`]: super::reads::Reads::add_vector_state
+    /// Whether its memories have their vectors. `None` in a list, and for a model whose vectors do not follow in the
+    /// background.
     pub vectors: Option<VectorState>,
 }
 
@@ -205,7 +203,10 @@ impl Intake {
             return Ok(None);
         }
         match self.store.write_record(account, id)? {
-            Some(record) => Ok(Some(self.write_of(account, record)?)),
+            Some(record) => {
+                let write = self.write_of(account, record)?;
+                Ok(Some(Write { vectors: self.vectors.state_of(account, &write)?, ..write }))
+            }
             None => Ok(None),
         }
     }
@@ -305,6 +306,12 @@ impl Intake {
     /// Ends all waits for writes because the server stops.
     pub fn end_waits(&self) {
         self.queue.waits().end();
+        self.vectors.wake_all();
+    }
+
+    /// Whether all waits for writes have ended because the server stops.
+    pub fn waits_have_ended(&self) -> bool {
+        self.queue.waits().have_ended()
     }
 }
 

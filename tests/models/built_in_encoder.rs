@@ -59,7 +59,7 @@ fn the_state_of_vectors_is_absent_with_the_table_and_an_unknown_wait_is_refused(
 }
 
 /// Memories in the test that kills a server: enough for several batches.
-const CRATES: usize = 1200;
+const CRATES: usize = 600;
 
 #[test]
 fn a_directory_of_the_table_answers_while_it_is_embedded_and_a_kill_repeats_no_batch() {
