@@ -74,5 +74,5 @@ def licence_text() -> bytes:
 
 
 def notice_text() -> bytes:
-    """Returns the notice of the embedding table, which every copy of the binary must carry."""
-    return (ROOT / "model/static-table/NOTICE").read_bytes()
+    """Returns the notices of the embedding models, which every copy of the binary must carry."""
+    return b"\n".join((ROOT / "model" / name / "NOTICE").read_bytes() for name in ("static-table", "encoder"))
