@@ -1965,6 +1965,12 @@ export interface components {
              * @enum {string}
              */
             status: "queued" | "ingesting" | "retrying" | "ingested" | "dead" | "dropped";
+            /**
+             * @description Whether the memories of the write have their vectors: `pending` or `done`. Absent in lists, and unless the embedding
+             *     model computes vectors in the background (`model.builtin = encoder`).
+             * @enum {string|null}
+             */
+            vectors?: "pending" | "done" | null;
         };
         /** @description How far the worker of a write is. */
         WriteProgress: {
@@ -3169,6 +3175,8 @@ export interface operations {
                 occurred_at?: string;
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path?: never;
@@ -3300,6 +3308,8 @@ export interface operations {
                 namespace?: components["schemas"]["Name"];
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path: {
@@ -3912,6 +3922,8 @@ export interface operations {
             query?: {
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path?: never;
@@ -4102,6 +4114,8 @@ export interface operations {
                 namespace?: components["schemas"]["Name"];
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path: {
@@ -4365,6 +4379,12 @@ export interface operations {
                         /** @description Id to send as `after` for the next page; absent on the last one. */
                         next?: components["schemas"]["Id"];
                         /**
+                         * Format: uint64
+                         * @description Number of memories that wait for their vectors, and are found by their words until then. Absent unless the embedding
+                         *     model computes vectors in the background (`model.builtin = encoder`).
+                         */
+                        vectors_waiting?: number;
+                        /**
                          * Format: uint
                          * @description Number of writes in the queue.
                          */
@@ -4610,6 +4630,8 @@ export interface operations {
             query?: {
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path?: never;
@@ -5084,6 +5106,8 @@ export interface operations {
             query?: {
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path?: never;
@@ -5154,6 +5178,8 @@ export interface operations {
                 term: string[];
                 /** @description Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The response is `200` with the write once it is ingested or dead, or `202` with its present `status` when the time is up. */
                 wait?: string;
+                /** @description What `wait` waits for: `words`, the end of the write, or `vectors`, also the vectors of its memories, if the embedding model computes them in the background. */
+                wait_for?: "words" | "vectors";
             };
             header?: never;
             path?: never;

@@ -109,6 +109,8 @@ export interface WriteState {
     dropped: DroppedMessage[];
     /** Progress of a document while `status` is `ingesting`; absent otherwise. */
     progress?: WriteProgress;
+    /** Whether the memories have their vectors; absent unless these follow in the background, and in lists. */
+    vectors?: "pending" | "done";
 }
 export interface Revision {
     commit: string;
@@ -506,6 +508,8 @@ export interface Job {
 /** The ingestion queue, the dead letters and the background jobs. */
 export interface Queue {
     waiting: number;
+    /** Memories that wait for their vectors; absent unless these follow in the background. */
+    vectors_waiting?: number;
     waiting_since: Date | null;
     /** Start of the current outage of the chat model; `null` while the model answers. */
     model_unavailable_since: Date | null;

@@ -200,6 +200,8 @@ class WriteState:
     forgotten: tuple[str, ...] = ()
     #: Progress of a document while `status` is `ingesting`; None otherwise.
     progress: WriteProgress | None = None
+    #: Whether the memories have their vectors: `pending` or `done`. None in lists, and unless these follow in the background.
+    vectors: str | None = None
 
 
 @dataclass(frozen=True)
@@ -696,6 +698,8 @@ class Queue:
     """The `after` of the next page; `None` on the last page of dead letters."""
     model_unavailable_since: datetime | None = None
     """Start of the current outage of the chat model; `None` while the model answers."""
+    vectors_waiting: int | None = None
+    """Memories that wait for their vectors; `None` unless these follow in the background."""
 
 
 @dataclass(frozen=True)

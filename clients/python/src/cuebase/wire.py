@@ -203,6 +203,7 @@ def write_state(value: m.Json) -> m.WriteState:
         dropped=many(lambda each: m.DroppedMessage(each.get("message"), each["reason"]), value.get("dropped")),
         forgotten=tuple(value.get("forgotten") or ()),
         progress=write_progress(value.get("progress")),
+        vectors=value.get("vectors"),
     )
 
 
@@ -493,6 +494,7 @@ def queue(value: m.Json) -> m.Queue:
         jobs=many(job, value.get("jobs", [])),
         next=value.get("next"),
         model_unavailable_since=m.at(value.get("model_unavailable_since")),
+        vectors_waiting=value.get("vectors_waiting"),
     )
 
 
