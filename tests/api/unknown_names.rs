@@ -275,7 +275,11 @@ fn known_request(api: &Api, route: &Route) -> (String, Option<Value>) {
     path = path.replace("{id}", "01M80ZJJYEMM0YJ4AAAANEC71VX");
     for (index, name) in route.query.iter().enumerate() {
         let separator = if index == 0 { '?' } else { '&' };
-        let value = if *name == "namespace" { "default" } else { "1" };
+        let value = match *name {
+            "namespace" => "default",
+            "wait_for" => "words",
+            _ => "1",
+        };
         path = format!("{path}{separator}{name}={value}");
     }
     (path, takes_json(route).then(|| known_object(route.fields)))
