@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::words::{
-    ASKING_OPENERS, CLOSERS, NOT_BEFORE, NOT_THIS, OPENERS, REPORTED, STATEMENT, SUPPOSITIONS, TOPIC, TOPIC_ENDINGS,
+    ASKING_OPENERS, CLOSERS, FORGET_THIS, NOT_BEFORE, NOT_THIS, OPENERS, REPORTED, STATEMENT, SUPPOSITIONS, TOPIC, TOPIC_ENDINGS,
 };
 use crate::text::sentences::sentences;
 use crate::text::steps::Steps;
@@ -52,7 +52,8 @@ pub fn find_wish(message: &str) -> Option<FoundWish<'_>> {
         match wish_of(sentence) {
             Some(Said::Wish(wish)) => return Some(FoundWish { wish, sentence }),
             Some(Said::NotThis { rest }) => {
-                let is_alone = sentences.len() == 1 && rest.is_empty();
+                let mut others = sentences.iter().enumerate().filter(|(other, _)| *other != index);
+                let is_alone = rest.is_empty() && others.all(|(_, other)| is_courtesy(other));
                 let wish = if is_alone { Wish::NotBefore } else { Wish::NotThis };
                 return Some(FoundWish { wish, sentence });
             }
@@ -105,11 +106,20 @@ fn wish_of(sentence: &str) -> Option<Said<'_>> {
     if let Some(end) = longest_at(&words, &starts, NOT_THIS) {
         return not_this(sentence, &words, end);
     }
+    if let Some(end) = longest_at(&words, &starts, FORGET_THIS)
+        && is_closed(&words, end)
+    {
+        return Some(Said::NotThis { rest: "" });
+    }
     if let Some(end) = longest_at(&words, &starts, TOPIC) {
         let topic = without_endings(sentence, &words[end..], TOPIC_ENDINGS)?;
         return Some(Said::Wish(Wish::Topic(topic)));
     }
     let end = longest_at(&words, &starts, STATEMENT)?;
+    // "Forget that, I'll eat at work": what follows is no statement to forget.
+    if sentence[words[end - 1].end..].starts_with(',') {
+        return None;
+    }
     // "I" and "my" belong to the statement.
     let mut start = if matches!(words[end - 1].folded.as_str(), "i" | "my") { end - 1 } else { end };
     if let Some(reported) = longest(&words, start, REPORTED) {
@@ -194,6 +204,19 @@ fn is_closed(words: &[Word], mut position: usize) -> bool {
     true
 }
 
+/// Whether a sentence has nothing but courtesies: "Thanks!"
+fn is_courtesy(sentence: &str) -> bool {
+    let words = words(sentence);
+    let mut position = 0;
+    while position < words.len() {
+        match longest(&words, position, CLOSERS).max(longest(&words, position, OPENERS)) {
+            Some(end) => position = end,
+            None => return false,
+        }
+    }
+    true
+}
+
 /// Returns the part of a sentence with some words, without those at its end that belong to the wish.
 fn without_endings<'a>(sentence: &'a str, mut words: &[Word], endings: &[&str]) -> Option<&'a str> {
     while let Some((last, others)) = words.split_last() {
@@ -262,11 +285,23 @@ mod tests {
         ] {
             assert_eq!(wish(message), Some(Wish::NotThis), "{message}");
         }
-        for message in
-            ["Please don't remember this.", "Forget what I just said.", "Vergiss, was ich gerade gesagt habe."]
-        {
+        for message in [
+            "Please don't remember this.",
+            "Forget what I just said.",
+            "Vergiss, was ich gerade gesagt habe.",
+            "Thanks! Don't store this.",
+            "Forget that.",
+            "Ok, forget that please.",
+            "Could you delete that from your memory?",
+            "Vergiss das bitte wieder.",
+            "Oublie ça, s'il te plaît.",
+            "Olvida eso, por favor.",
+            "Esquece isso.",
+            "Vergeet dat alsjeblieft.",
+        ] {
             assert_eq!(wish(message), Some(Wish::NotBefore), "{message}");
         }
+        assert_eq!(wish("I am seeing a lawyer. Forget that."), Some(Wish::NotThis));
     }
 
     #[test]
@@ -277,6 +312,7 @@ mod tests {
             "Forget it.",
             "Forget about dinner, I'll eat at work.",
             "Let's forget that.",
+            "Forget that, I'll eat at work.",
             "Did you forget that I live in Oslo?",
             "You forgot that I live in Oslo.",
             "I keep forgetting that I moved.",
