@@ -49,7 +49,9 @@ pub use claim::{Claim, ClaimKind, Currency};
 pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
 pub use head::Head;
-pub use index::{Change, Index, IndexFile, IndexFiles, IndexSettings, STATE_FILE, Snapshot, ValidityState};
+pub use index::{
+    Change, ENCODER_IDENTITY, Index, IndexFile, IndexFiles, IndexSettings, STATE_FILE, Snapshot, ValidityState,
+};
 pub use listing::{Listed, ListedPage, Listing, ListingOrder, StoredMemory};
 pub use memory::{Cue, Memory, Millis, Relation, Validity};
 pub use metadata::{Comparison, Condition, MetadataValue, NumberBound};

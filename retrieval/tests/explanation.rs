@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use cuebase_language::claims::{AskedClaims, AskedKind, AskedPeriod};
 use cuebase_retrieval::{
-    Arm, Change, Claim, ClaimKind, Cue, Currency, Explain, Explanation, FeatureGroup, Filter, Head, Hit, Index,
-    IndexSettings, Memory, Query, Relation, Validity,
+    Arm, Change, Claim, ClaimKind, Cue, Currency, ENCODER_IDENTITY, Explain, Explanation, FeatureGroup, Filter, Head,
+    Hit, Index, IndexSettings, Memory, Query, Relation, Validity,
 };
 use pieces::{Pieces, query};
 use proptest::prelude::*;
@@ -191,6 +191,38 @@ fn a_memory_that_waits_for_its_vectors_is_scored_as_without_them() {
     let without_vector = Query { vector: None, ..with_vector };
     let without = snapshot.search(&without_vector).expect("searches").hits;
     assert_eq!((without[0].memory.path.as_str(), without[0].score), (path(21).as_str(), hits[0].score));
+}
+
+/// Returns how much better than a memory with the words of a question one is that is near by its vector, with a model.
+fn advantage_of_vectors(model: &str, question: &str) -> f32 {
+    let with = |number: usize, content: &str, vector: &[f32]| Memory {
+        path: path(number),
+        content: content.to_owned(),
+        cues: vec![Cue { text: "cue".into(), vector: Some(unit(vector)) }],
+        ..Memory::default()
+    };
+    let (near, far) =
+        ([1.0; DIMENSIONS], std::array::from_fn::<f32, DIMENSIONS, _>(|n| if n % 2 == 0 { 1.0 } else { -0.9 }));
+    let mut memories = vec![with(0, "hazel", &far), with(1, "walnut", &near)];
+    memories.extend((2..30).map(|number| with(number, "maple", &far)));
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let settings = IndexSettings { dimensions: DIMENSIONS, model: model.into(), tokens: &PIECES };
+    let mut index = Index::open(folder.path(), settings).expect("opens");
+    let puts = memories.into_iter().map(|memory| Change::Put(Box::new(memory))).collect();
+    index.apply(puts, Head::from([1; 20])).expect("applies");
+    let (vector, filter) = (unit(&near), Filter::default());
+    let hits = index.published().load_full().search(&query(question, &vector, &filter)).expect("searches").hits;
+    let score = |number: usize| hits.iter().find(|hit| hit.memory.path == path(number)).map_or(0.0, |hit| hit.score);
+    score(1) - score(0)
+}
+
+#[test]
+fn the_words_decide_where_the_built_in_encoder_does_not_know_the_language() {
+    let (english, german) = ("where is the hazel", "wo ist denn die hazel");
+    let encoder = format!("{ENCODER_IDENTITY}test");
+    let (in_english, in_german) = (advantage_of_vectors(&encoder, english), advantage_of_vectors(&encoder, german));
+    assert!(in_german < in_english, "{in_german} {in_english}");
+    assert!(in_german < advantage_of_vectors("another model", german), "another model may know the language");
 }
 
 proptest! {

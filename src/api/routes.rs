@@ -268,7 +268,8 @@ const FORGET: &[&str] = &["namespace", writes::WAIT, writes::WAIT_FOR];
 /// `DELETE /v1/vocab`.
 const FORGET_TERMS: &[&str] = &["namespace", "term", writes::WAIT, writes::WAIT_FOR];
 /// `POST /v1/documents`.
-const DOCUMENT: &[&str] = &["namespace", "filename", "document_id", "tags", "metadata", OCCURRED_AT, writes::WAIT, writes::WAIT_FOR];
+const DOCUMENT: &[&str] =
+    &["namespace", "filename", "document_id", "tags", "metadata", OCCURRED_AT, writes::WAIT, writes::WAIT_FOR];
 /// `GET /v1/memories/{path}`.
 const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 /// `GET /v1/skills`.

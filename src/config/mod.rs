@@ -35,9 +35,9 @@ mod storage;
 mod values;
 
 pub use address::ListenAddress;
+pub use builtin_model::BuiltInModel;
 pub use declare::{Key, environment_name};
 pub use identity::IdentitySettings;
-pub use builtin_model::BuiltInModel;
 pub use model::{ChatSettings, EmbeddingChoice, ModelSettings};
 pub use origin::Origin;
 pub use plans::{PlanLimits, Rates};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::forms::TERM_BYTES_MAX;
-use super::{Place, content_terms, for_each_term};
+use super::{Place, content_terms, for_each_term, may_be_english};
 
 /// Returns the terms that two texts share, in the order of the first, without repetitions.
 fn shared(question: &str, memory: &str) -> Vec<String> {
@@ -213,5 +213,21 @@ proptest! {
         let mut places = Vec::new();
         for_each_term(&text, |term| places.push(term.place));
         prop_assert!(places.first().is_none_or(|place| *place == Place::Word));
+    }
+}
+
+#[test]
+fn a_question_in_another_language_or_script_is_not_english() {
+    for text in ["Where does Ana live?", "retry_count default", "", "4711", "wifi password?"] {
+        assert!(may_be_english(text), "{text}");
+    }
+    for text in [
+        "Wo wohnt die Schwester von Ana?",
+        "Où habite la sœur d'Ana ?",
+        "¿Dónde vive la hermana de Ana?",
+        "Где живёт Анна?",
+        "安娜住在哪里？",
+    ] {
+        assert!(!may_be_english(text), "{text}");
     }
 }

@@ -36,5 +36,4 @@ pub use near::for_each_near_term;
 pub use script::is_in_other_script;
 pub use segments::{QUESTION_MARKS, writes_no_spaces};
 pub use stop_words::{is_stop_word, is_stop_word_in};
-pub use terms::for_each_term;
-pub use terms::{any_term, content_terms};
+pub use terms::{any_term, content_terms, for_each_term, may_be_english};

@@ -7,7 +7,7 @@ use super::detection::{Evidence, TextLanguages};
 use super::fold::{fold_term, lowercase};
 use super::forms::{Forms, Place, TERM_BYTES_MAX, is_term};
 use super::language::Language;
-use super::script::Script;
+use super::script::{Script, is_in_other_script};
 use super::stop_words::{self, StopWord};
 use super::{arabic, english, hebrew, identifiers, korean, numbers, segments, stems};
 
@@ -87,6 +87,11 @@ pub fn for_each_term<'a>(text: &'a str, mut on_term: impl FnMut(Term<'_, 'a>)) {
 /// Whether a condition holds for any term of a text. Stops at the first such term.
 pub fn any_term(text: &str, mut condition: impl FnMut(&str) -> bool) -> bool {
     find_term(text, |term| condition(term.text))
+}
+
+/// Whether nothing in a text tells that it is in another language than English.
+pub fn may_be_english(text: &str) -> bool {
+    !is_in_other_script(text) && languages(&words(text, &text.to_ascii_lowercase())).is_english()
 }
 
 /// Returns the terms of a text, stemmed and without stop words, in order, with repeats.

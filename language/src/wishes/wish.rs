@@ -3,7 +3,8 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::words::{
-    ASKING_OPENERS, CLOSERS, FORGET_THIS, NOT_BEFORE, NOT_THIS, OPENERS, REPORTED, STATEMENT, SUPPOSITIONS, TOPIC, TOPIC_ENDINGS,
+    ASKING_OPENERS, CLOSERS, FORGET_THIS, NOT_BEFORE, NOT_THIS, OPENERS, REPORTED, STATEMENT, SUPPOSITIONS, TOPIC,
+    TOPIC_ENDINGS,
 };
 use crate::text::sentences::sentences;
 use crate::text::steps::Steps;

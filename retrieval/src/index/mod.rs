@@ -49,7 +49,7 @@ pub(crate) use graph::Graph;
 pub(crate) use layer::{Document, Postings};
 pub(crate) use ledger::Ledger;
 pub(crate) use row::Row;
-pub use settings::IndexSettings;
+pub use settings::{ENCODER_IDENTITY, IndexSettings};
 pub use snapshot::Snapshot;
 pub use state::STATE_FILE;
 pub(crate) use table::Table;

@@ -2,7 +2,7 @@
 //!
 //! What people said to each other, what a user and an assistant said, and documents have coefficients each, because the
 //! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
-//! If the built-in table does not know the words of a query's script, further coefficients are added. There is one set
+//! If the built-in model does not know the language of a query, further coefficients are added. There is one set
 //! for what has no vector to compare: for all memories if the query has none, otherwise for those that wait for theirs.
 //! The vectors of another model than the built-in table say more of documents, so these have further coefficients with
 //! it.
@@ -65,7 +65,8 @@ fn model_of(features: &Features) -> &'static Model {
         return &WITHOUT_VECTOR;
     }
     if features.is_document > 0.0 {
-        if features.is_other_model > 0.0 { &ENCODER_DOCUMENT } else { &DOCUMENT }
+        // What the built-in encoder does not know is ranked as with the table.
+        if features.is_other_model > 0.0 && features.is_other_script == 0.0 { &ENCODER_DOCUMENT } else { &DOCUMENT }
     } else if features.is_assistant_chat > 0.0 {
         &ASSISTANT
     } else {
@@ -95,13 +96,12 @@ mod tests {
         let mut all = Vec::new();
         for (is_document, is_assistant_chat) in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)] {
             for is_other_script in [0.0, 1.0] {
-                // What was said has the same coefficients with every model.
-                let models: &[f32] = if is_document > 0.0 { &[0.0, 1.0] } else { &[0.0] };
-                for is_other_model in models.iter().copied() {
-                    all.push(Features { is_document, is_assistant_chat, is_other_script, is_other_model, ..people });
-                }
+                all.push(Features { is_document, is_assistant_chat, is_other_script, is_other_model: 0.0, ..people });
             }
         }
+        // Only documents in a known language have coefficients of their own with another model.
+        let is_other_model = 1.0;
+        all.push(Features { is_document: 1.0, is_assistant_chat: 0.0, is_other_script: 0.0, is_other_model, ..people });
         all.push(Features { is_without_vector: 1.0, ..people });
         all
     }

@@ -140,7 +140,8 @@ features! {
     is_document: Form,
     /// 1 if the memory is what a user and an assistant said in a chat.
     is_assistant_chat: Form,
-    /// 1 if the query is in a script whose words the built-in table does not know.
+    /// 1 if the query is in a script whose words the built-in table does not know, or in a language that the built-in encoder
+    /// does not know.
     is_other_script: Query,
     /// 1 if there are no two vectors to compare: the query has none, for example while a model does not respond, or the
     /// memory waits for its own.
@@ -236,7 +237,7 @@ impl Signals<'_> {
             is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
             is_without_vector: one_if(self.evidence.vector.is_none() || waits_for_vectors(document)),
-            is_other_model: one_if(self.evidence.vectors == Vectors::OfOtherModel),
+            is_other_model: one_if(self.evidence.vectors != Vectors::OfTable),
         }
     }
 

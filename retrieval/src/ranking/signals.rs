@@ -39,7 +39,8 @@ const PARALLEL_MIN: usize = 128;
 pub(crate) enum Pieces {
     /// They do.
     Known,
-    /// The query is in a script whose words the built-in table has only in single letters.
+    /// The query is in a script whose words the built-in table has only in single letters, or in a language that the
+    /// built-in encoder does not know.
     Unknown,
 }
 
@@ -48,6 +49,8 @@ pub(crate) enum Pieces {
 pub(crate) enum Vectors {
     /// The built-in table: a text is the sum of its word pieces.
     OfTable,
+    /// The built-in encoder, which reads a text as a whole, and knows English.
+    OfEncoder,
     /// Another model, which reads a text as a whole.
     OfOtherModel,
 }

@@ -1,10 +1,11 @@
 //! Evidence: what ranking reads of the snapshot, the query and the arms.
 
-use cuebase_language::tokenize::is_in_other_script;
+use cuebase_language::tokenize::{is_in_other_script, may_be_english};
 
 use super::candidates::ArmResults;
 use super::prepared::Search;
 use crate::hash::NameHash;
+use crate::index::ENCODER_IDENTITY;
 use crate::ranking::signals::{Evidence, Pieces, Vectors};
 
 impl Search<'_> {
@@ -29,15 +30,24 @@ impl Search<'_> {
     }
 
     fn vectors(&self) -> Vectors {
-        if self.snapshot.model() == self.snapshot.tokens.identity() { Vectors::OfTable } else { Vectors::OfOtherModel }
+        let model = self.snapshot.model();
+        if model == self.snapshot.tokens.identity() {
+            Vectors::OfTable
+        } else if model.starts_with(ENCODER_IDENTITY) {
+            Vectors::OfEncoder
+        } else {
+            Vectors::OfOtherModel
+        }
     }
 
-    /// Whether the vectors of the query's word pieces say what they mean. Another model than the built-in table may
-    /// know scripts that the table does not.
+    /// Whether the vectors of the query's word pieces say what they mean. Another model than the built-in ones may know
+    /// languages that these do not.
     fn pieces(&self) -> Pieces {
-        match self.vectors() {
-            Vectors::OfTable if is_in_other_script(self.query.text) => Pieces::Unknown,
-            _ => Pieces::Known,
-        }
+        let are_known = match self.vectors() {
+            Vectors::OfTable => !is_in_other_script(self.query.text),
+            Vectors::OfEncoder => may_be_english(self.query.text),
+            Vectors::OfOtherModel => true,
+        };
+        if are_known { Pieces::Known } else { Pieces::Unknown }
     }
 }

@@ -84,7 +84,11 @@ impl Operation {
     /// Adds the parameter `wait`, and the response when the write is finished in time.
     pub(super) fn waits(self, schemas: &mut Schemas) -> Self {
         let schema = schemas.shared_response::<WriteView<'_>>();
-        self.parameter(parameters::wait()).parameter(parameters::wait_for()).responds(200, "With `wait`: the write has ended.", schema)
+        self.parameter(parameters::wait()).parameter(parameters::wait_for()).responds(
+            200,
+            "With `wait`: the write has ended.",
+            schema,
+        )
     }
 
     /// Adds errors to those that every route has.

@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use cuebase_retrieval::ENCODER_IDENTITY;
 use safetensors::SafeTensors;
 
 use super::batches::embed_tokens;
@@ -42,8 +43,6 @@ const SETTINGS: EncoderSettings = EncoderSettings {
 
 /// Key of the checksum of all tensors in the head of the file.
 const CHECKSUM: &str = "sha256";
-/// Prefix of the identity of this model.
-const IDENTITY: &str = "built-in-encoder";
 
 /// The built-in encoder.
 pub struct BuiltInEncoder {
@@ -73,7 +72,7 @@ impl BuiltInEncoder {
         };
         let table = StaticTable::built_in().map_err(damaged)?;
         // The checksum makes another file another model. A test holds that it is that of the tensors.
-        let identity = format!("{IDENTITY}:{HIDDEN_SIZE}:{}", checksum.get(..16).unwrap_or(checksum));
+        let identity = format!("{ENCODER_IDENTITY}{HIDDEN_SIZE}:{}", checksum.get(..16).unwrap_or(checksum));
         Ok(Self { identity, table, network: OnceLock::new() })
     }
 

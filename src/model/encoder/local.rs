@@ -46,8 +46,7 @@ impl LocalEncoder {
         let bytes = std::fs::read(&weights_path).map_err(|error| refused(&weights_path, error))?;
         let weights = Weights::read(&bytes, precision).map_err(|error| refused(&weights_path, error))?;
         let words = weights.words(settings.hidden_size).map_err(|error| refused(&weights_path, error))?;
-        let network =
-            Network::new(&settings, &weights, words).map_err(|error| refused(&weights_path, error))?;
+        let network = Network::new(&settings, &weights, words).map_err(|error| refused(&weights_path, error))?;
         // The hash makes other weights or another pooling another model, whatever the folder is called.
         let hash = sha256(&[&bytes, settings.text().as_bytes()]);
         let name = data_encoding::HEXLOWER.encode(&hash[..8]);
@@ -77,7 +76,6 @@ impl LocalEncoder {
             Err(error) => Err(ModelError::Unusable(error.to_string())),
         }
     }
-
 }
 
 impl Embedder for LocalEncoder {

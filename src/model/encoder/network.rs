@@ -146,7 +146,9 @@ impl Network {
                 match self.pooling {
                     Pooling::First => break,
                     Pooling::Mean => vector.iter_mut().zip(row).for_each(|(sum, value)| *sum += value),
-                    Pooling::Max => vector.iter_mut().zip(row).for_each(|(highest, value)| *highest = highest.max(*value)),
+                    Pooling::Max => {
+                        vector.iter_mut().zip(row).for_each(|(highest, value)| *highest = highest.max(*value))
+                    }
                 }
             }
             if self.pooling == Pooling::Mean {
