@@ -21,6 +21,8 @@ use crate::config::{BuiltInModel, EmbeddingChoice, ModelSettings};
 
 /// Time limit of the test call to a hosted model at the start.
 const PROBE_TIME: Duration = Duration::from_secs(5);
+/// A time that no batch of a model in the process takes.
+const UNLIMITED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum time that a write waits for its vectors.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 
@@ -150,9 +152,11 @@ impl Models {
         Deadline::background(self.settings.call_time.min(WRITE_TIME))
     }
 
-    /// Returns the deadline for a batch of vectors of background work.
+    /// Returns the deadline for a batch of vectors of background work. A model in the process has none, because it does not
+    /// hang, and would only compute the batch again.
     pub fn background_deadline(&self) -> Deadline {
-        Deadline::background(self.settings.call_time)
+        let is_remote = self.current.model().is_remote();
+        Deadline::background(if is_remote { self.settings.call_time } else { UNLIMITED })
     }
 
     /// Returns the time limit of a call to the chat model.

@@ -23,6 +23,9 @@ const CACHED_QUERIES_MAX: usize = 4096;
 /// Maximum number of texts in one call to a model.
 pub const BATCH_TEXTS: usize = 128;
 
+/// A vector as it is stored, with its key.
+pub type StoredVector = (VectorKey, Vec<u8>);
+
 /// The vectors of one model.
 pub struct Vectors {
     model: Arc<dyn Embedder>,
@@ -69,24 +72,45 @@ impl Vectors {
         texts: impl IntoIterator<Item = &'a str>,
         deadline: Deadline,
     ) -> Result<usize, ModelError> {
-        let Some(store) = &self.store else { return Ok(0) };
+        let missing = self.missing(namespace.id, texts);
+        for batch in missing.chunks(BATCH_TEXTS) {
+            self.put(namespace, self.compute(batch, deadline)?)?;
+        }
+        Ok(missing.len())
+    }
+
+    /// Returns the texts whose vectors are not stored, each once; none for an immediate model.
+    pub fn missing<'a>(
+        &self,
+        namespace: NamespaceId,
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<(&'a str, VectorKey)> {
+        let Some(store) = &self.store else { return Vec::new() };
         if self.model.is_immediate() {
-            return Ok(0);
+            return Vec::new();
         }
         let mut missing: Vec<(&str, VectorKey)> = texts.into_iter().map(|text| (text, self.key_of(text))).collect();
         missing.sort_unstable_by_key(|(_, key)| key.text);
         missing.dedup_by_key(|(_, key)| key.text);
-        missing.retain(|(_, key)| !matches!(store.vector(namespace.id, key), Ok(Some(_))));
-        for batch in missing.chunks(BATCH_TEXTS) {
-            let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
-            let vectors = self.model.embed(&texts, deadline)?;
-            let mut records = Vec::with_capacity(batch.len());
-            for ((_, key), vector) in batch.iter().zip(&vectors) {
-                records.push((*key, to_bytes(vector)));
-            }
-            store.put_vectors(namespace, records).map_err(|error| ModelError::unavailable(error.to_string()))?;
+        missing.retain(|(_, key)| !matches!(store.vector(namespace, key), Ok(Some(_))));
+        missing
+    }
+
+    /// Embeds texts. Returns their vectors as they are stored.
+    pub fn compute(&self, batch: &[(&str, VectorKey)], deadline: Deadline) -> Result<Vec<StoredVector>, ModelError> {
+        let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
+        let vectors = self.model.embed(&texts, deadline)?;
+        let mut stored = Vec::with_capacity(batch.len());
+        for ((_, key), vector) in batch.iter().zip(&vectors) {
+            stored.push((*key, to_bytes(vector)));
         }
-        Ok(missing.len())
+        Ok(stored)
+    }
+
+    /// Stores vectors that [`Self::compute`] returned.
+    pub fn put(&self, namespace: &NamespaceKey, vectors: Vec<StoredVector>) -> Result<(), ModelError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        store.put_vectors(namespace, vectors).map_err(|error| ModelError::unavailable(error.to_string()))
     }
 
     /// Returns the vector of a query of an account, from the cache if possible.

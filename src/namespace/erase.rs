@@ -56,6 +56,8 @@ impl Namespace {
             change.git.replace_history(head)?;
         }
         change.record = store.apply_erasure(&change.record, &planned)?;
+        // Vectors that are being computed may be of erased text.
+        self.erasures.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 

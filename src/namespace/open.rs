@@ -262,6 +262,8 @@ impl Namespace {
     pub(super) fn retire(&self, end: End) {
         self.end.set(end);
         let _writer = self.writer.lock();
+        // Nobody waits any longer for its vectors.
+        self.context.backlog.notify_indexed();
     }
 
     /// Whether a message's commit is in git, and only its acknowledgement is missing.

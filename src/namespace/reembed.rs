@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{Change, Cue, Head, Index, Memory};
 use cuebase_storage::NamespaceId;
@@ -16,14 +17,21 @@ use super::open::Namespace;
 use super::sync;
 use super::writer_state::WriterState;
 use crate::error::{Error, Result};
+use crate::model::vectors::BATCH_TEXTS;
 use crate::model::{Vectors, index_settings};
 use crate::namespace::backlog::Progress;
 
 /// Memories that are embedded in one batch.
 const BATCH_MEMORIES: usize = 256;
+/// Bytes of cues after which a batch ends: an encoder takes one to two seconds for them. Then others have their turn.
+const BATCH_BYTES: usize = 32 << 10;
+/// Time after which a namespace that is re-embedded gives others their turn.
+const TURN: Duration = Duration::from_secs(2);
 
-/// Batches between two log lines about the progress.
-const BATCHES_PER_LOG_LINE: usize = 16;
+/// Memories that are re-embedded between two looks at the time.
+const TURN_MEMORIES: usize = 64;
+/// Batches between two log lines about the progress of a re-embedding.
+const BATCHES_PER_LOG_LINE: usize = 64;
 
 impl Namespace {
     /// Computes missing vectors, or all vectors if the index has those of another model. Returns false if interrupted.
@@ -40,39 +48,68 @@ impl Namespace {
         let all = self.writer.lock().index.waiting_count();
         let mut done = 0;
         loop {
+            if self.end.is_set() {
+                return Ok(true);
+            }
             if self.context.backlog.is_stopping() || (done > 0 && self.context.backlog.others_are_ready()) {
                 return Ok(false);
             }
+            let erasures = self.erasures.load(Ordering::SeqCst);
             let waiting = self.waiting()?;
             if waiting.is_empty() {
                 return Ok(true);
             }
-            self.embed_memories(&waiting, vectors)?;
+            if !self.embed_memories(&waiting, vectors, erasures)? {
+                return Ok(false);
+            }
             let indexed = self.index_stored_vectors(vectors)?;
             if indexed == 0 && !self.end.is_set() {
                 return Err(Error::internal("computed vectors were not stored"));
             }
             done += indexed;
             self.context.backlog.report_progress(Progress { done, all: all.max(done) });
-            tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were computed");
+            if all > BATCH_MEMORIES {
+                tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were computed");
+            }
         }
     }
 
     /// Returns a batch of memories without vectors.
     fn waiting(&self) -> Result<Vec<Memory>> {
-        self.read(|snapshot| snapshot.waiting_memories(BATCH_MEMORIES).collect())
+        self.read(|snapshot| {
+            let (mut batch, mut bytes) = (Vec::new(), 0);
+            for memory in snapshot.waiting_memories(BATCH_MEMORIES) {
+                let memory = memory?;
+                bytes += memory.cues.iter().map(|cue| cue.text.len()).sum::<usize>();
+                batch.push(memory);
+                if bytes >= BATCH_BYTES {
+                    break;
+                }
+            }
+            Ok(batch)
+        })
     }
 
-    /// Computes and stores the vectors of memories.
-    fn embed_memories(&self, memories: &[Memory], vectors: &Vectors) -> Result<()> {
+    /// Computes and stores the vectors of memories. `erasures` is the number of erasures before they were read. Returns false
+    /// if a vector could be of erased text, so that none was stored.
+    fn embed_memories(&self, memories: &[Memory], vectors: &Vectors, erasures: u64) -> Result<bool> {
         let mut texts = Vec::new();
         for memory in memories {
             for cue in &memory.cues {
                 texts.push(cue.text.as_str());
             }
         }
-        vectors.prepare(&self.key(), texts, self.context.models.background_deadline())?;
-        Ok(())
+        for batch in vectors.missing(self.id, texts).chunks(BATCH_TEXTS) {
+            let computed = vectors.compute(batch, self.context.models.background_deadline())?;
+            // An erasure and a deletion remove vectors under this lock, or after having taken it.
+            let _writer = self.writer.lock();
+            let is_erasing = self.context.store.erasure(self.id)?.is_some();
+            if self.end.is_set() || is_erasing || self.erasures.load(Ordering::SeqCst) != erasures {
+                return Ok(false);
+            }
+            vectors.put(&self.key(), computed)?;
+        }
+        Ok(true)
     }
 
     /// Puts the stored vectors of waiting memories into the index. Returns how many memories got theirs.
@@ -114,7 +151,9 @@ impl Namespace {
         while let Some(head) = self.repository.head()?
             && next.head() != Some(head_at(head))
         {
-            if self.erasures.load(Ordering::SeqCst) != erasures || !self.embed_changes(next.head(), head, vectors)? {
+            if self.erasures.load(Ordering::SeqCst) != erasures
+                || !self.embed_changes(next.head(), head, vectors, erasures)?
+            {
                 return Ok(false);
             }
             sync::catch_up(&mut next, &self.repository, head, &lookup)?;
@@ -149,18 +188,22 @@ impl Namespace {
     }
 
     /// Computes and stores the vectors of all memories that changed between two commits. Returns false if interrupted.
-    fn embed_changes(&self, from: Option<Head>, to: CommitId, vectors: &Vectors) -> Result<bool> {
+    fn embed_changes(&self, from: Option<Head>, to: CommitId, vectors: &Vectors, erasures: u64) -> Result<bool> {
         let mut memories: Vec<Memory> = Vec::new();
         for change in self.repository.changes(from.map(commit_at), to)? {
             memories.extend(sync::read_change(change, &sync::Lookup::without_vectors()).ok());
         }
         let all = memories.len();
-        for (number, batch) in memories.chunks(BATCH_MEMORIES).enumerate() {
-            if self.context.backlog.is_stopping() || self.end.is_set() {
+        let began = Instant::now();
+        for (number, batch) in memories.chunks(TURN_MEMORIES).enumerate() {
+            let is_turn_over = began.elapsed() >= TURN && self.context.backlog.others_are_ready();
+            if self.context.backlog.is_stopping() || self.end.is_set() || is_turn_over {
                 return Ok(false);
             }
-            self.embed_memories(batch, vectors)?;
-            let done = number * BATCH_MEMORIES + batch.len();
+            if !self.embed_memories(batch, vectors, erasures)? {
+                return Ok(false);
+            }
+            let done = number * TURN_MEMORIES + batch.len();
             self.context.backlog.report_progress(Progress { done, all });
             if number % BATCHES_PER_LOG_LINE == 0 {
                 tracing::info!(account = %self.account, namespace = %self.name, done, all, "re-embedding continues");

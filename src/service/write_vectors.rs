@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use cuebase_retrieval::Index;
+use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{AccountId, Store};
 use tokio::sync::futures::Notified;
 
 use super::shared_parts::SharedParts;
 use super::writes::{VectorState, Write, WriteStatus};
 use crate::error::{Error, Result};
-use crate::model::Models;
+use crate::model::{Models, StaticTable};
 use crate::namespace::backlog::Backlog;
 use crate::namespace::registry::Namespaces;
 
@@ -49,8 +51,7 @@ impl WriteVectors {
                 continue;
             }
             if let Some(record) = self.store.namespace(account, &key.name)? {
-                // If none waits, all of them get the vectors of another model.
-                waiting += if record.waiting > 0 { record.waiting } else { record.memories };
+                waiting += if self.is_outdated(&record) { record.memories } else { record.waiting };
             }
         }
         Ok(Some(waiting))
@@ -64,6 +65,15 @@ impl WriteVectors {
     /// Wakes all callers of [`Self::next_indexed`], although no memory got its vectors.
     pub(super) fn wake_all(&self) {
         self.backlog.notify_indexed();
+    }
+
+    /// Whether the index of a namespace has the vectors of another model.
+    fn is_outdated(&self, record: &NamespaceRecord) -> bool {
+        let Ok(table) = StaticTable::built_in() else { return false };
+        match Index::settings_of(&self.namespaces.index_path(record), table) {
+            Some(settings) => settings.model != self.models.current().model().identity(),
+            None => false,
+        }
     }
 
     fn are_deferred(&self) -> bool {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{best_is_found_by_cue, memories, models_command, remember_all};
-use crate::support::{Server, fresh, index, wait_for};
+use crate::support::{Server, fresh, index, stdout, wait_for};
 
 const ENCODER: &str = "[model]\nbuiltin = 'encoder'\n";
 
@@ -86,4 +86,22 @@ fn a_directory_of_the_table_answers_while_it_is_embedded_and_a_kill_repeats_no_b
     wait_for("its vectors", || best_is_found_by_cue(&server, "default", QUESTION));
     assert!(server.retrieve("default", QUESTION).contents()[0].contains("Stripe"));
     wait_for("the number of memories", || memories(&server) == CRATES);
+}
+
+#[test]
+fn a_namespace_that_is_deleted_while_it_is_embedded_holds_nobody_up() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, ENCODER);
+    server.namespace("gone");
+    let texts: Vec<String> = (0..600).map(|n| format!("Crate {n} holds the brass instruments")).collect();
+    for part in texts.chunks(100) {
+        remember_all(&server, "gone", part);
+    }
+    wait_for("vectors to wait", || server.get("/v1/queue").body["vectors_waiting"].as_u64() > Some(0));
+    let session = stdout(&data, &["token"]);
+    let deleted = server.call_as(session.trim(), "DELETE", "/v1/namespaces/gone", None);
+    assert!(deleted.status < 300, "{deleted:?}");
+    let write = remember_and_wait(&server, "vectors", &[MEMORY]);
+    assert_eq!(write["vectors"], "done", "{write}");
+    assert_eq!(server.get("/v1/queue").body["vectors_waiting"], 0);
 }
