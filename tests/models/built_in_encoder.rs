@@ -101,7 +101,8 @@ fn a_namespace_that_is_deleted_while_it_is_embedded_holds_nobody_up() {
     let session = stdout(&data, &["token"]);
     let deleted = server.call_as(session.trim(), "DELETE", "/v1/namespaces/gone", None);
     assert!(deleted.status < 300, "{deleted:?}");
-    let write = remember_and_wait(&server, "vectors", &[MEMORY]);
-    assert_eq!(write["vectors"], "done", "{write}");
-    assert_eq!(server.get("/v1/queue").body["vectors_waiting"], 0);
+    let write = remember_and_wait(&server, "words", &[MEMORY]);
+    let id = write["id"].as_str().expect("an id");
+    wait_for("the vectors of another namespace", || server.get(&format!("/v1/writes/{id}")).body["vectors"] == "done");
+    wait_for("an empty backlog", || server.get("/v1/queue").body["vectors_waiting"] == 0);
 }

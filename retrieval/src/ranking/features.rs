@@ -237,7 +237,7 @@ impl Signals<'_> {
             is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
             is_without_vector: one_if(self.evidence.vector.is_none() || waits_for_vectors(document)),
-            is_other_model: one_if(self.evidence.vectors != Vectors::OfTable),
+            is_other_model: one_if(self.evidence.vectors != Vectors::Table),
         }
     }
 

@@ -48,11 +48,11 @@ pub(crate) enum Pieces {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vectors {
     /// The built-in table: a text is the sum of its word pieces.
-    OfTable,
+    Table,
     /// The built-in encoder, which reads a text as a whole, and knows English.
-    OfEncoder,
+    Encoder,
     /// Another model, which reads a text as a whole.
-    OfOtherModel,
+    OtherModel,
 }
 
 /// The inputs of [`Signals`].

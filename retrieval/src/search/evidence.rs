@@ -32,11 +32,11 @@ impl Search<'_> {
     fn vectors(&self) -> Vectors {
         let model = self.snapshot.model();
         if model == self.snapshot.tokens.identity() {
-            Vectors::OfTable
+            Vectors::Table
         } else if model.starts_with(ENCODER_IDENTITY) {
-            Vectors::OfEncoder
+            Vectors::Encoder
         } else {
-            Vectors::OfOtherModel
+            Vectors::OtherModel
         }
     }
 
@@ -44,9 +44,9 @@ impl Search<'_> {
     /// languages that these do not.
     fn pieces(&self) -> Pieces {
         let are_known = match self.vectors() {
-            Vectors::OfTable => !is_in_other_script(self.query.text),
-            Vectors::OfEncoder => may_be_english(self.query.text),
-            Vectors::OfOtherModel => true,
+            Vectors::Table => !is_in_other_script(self.query.text),
+            Vectors::Encoder => may_be_english(self.query.text),
+            Vectors::OtherModel => true,
         };
         if are_known { Pieces::Known } else { Pieces::Unknown }
     }

@@ -143,19 +143,28 @@ impl Network {
             rest = after;
             let mut vector = of_text[..width].to_vec();
             for row in of_text.chunks_exact(width).skip(1) {
-                match self.pooling {
-                    Pooling::First => break,
-                    Pooling::Mean => vector.iter_mut().zip(row).for_each(|(sum, value)| *sum += value),
-                    Pooling::Max => {
-                        vector.iter_mut().zip(row).for_each(|(highest, value)| *highest = highest.max(*value))
-                    }
-                }
+                self.pooling.add(row, &mut vector);
             }
             if self.pooling == Pooling::Mean {
-                vector.iter_mut().for_each(|sum| *sum /= *length as f32);
+                for sum in &mut vector {
+                    *sum /= *length as f32;
+                }
             }
             vectors.push(vector);
         }
         vectors
+    }
+}
+
+impl Pooling {
+    /// Adds the row of a further token to what is pooled so far. Of the mean, this is the sum.
+    fn add(self, row: &[f32], pooled: &mut [f32]) {
+        for (pooled, value) in pooled.iter_mut().zip(row) {
+            match self {
+                Self::First => {}
+                Self::Mean => *pooled += value,
+                Self::Max => *pooled = pooled.max(*value),
+            }
+        }
     }
 }
