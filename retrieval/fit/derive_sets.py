@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Derives labelled sets from others: long documents, mixed namespaces and single words for `fit_kinds.py`, and misspelt
-questions.
+"""Derives labelled sets from others: long documents, mixed namespaces and single words for `fit_kinds.py`, misspelt
+questions, and documents without distractors.
 
     derive_sets.py long DOCUMENTS.jsonl ... > long.jsonl                 # documents joined with others
     derive_sets.py mixed CONVERSATIONS.jsonl DOCUMENTS.jsonl ... > mixed.jsonl    # pairs of namespaces as one
     derive_sets.py keywords ANY.jsonl ... > keywords.jsonl               # words that one text has, as queries
     derive_sets.py typos ANY.jsonl ... > typos.jsonl                     # a wrong letter in the rarest word of a question
+    derive_sets.py answers DOCUMENTS.jsonl ... > answers.jsonl           # only the documents that answer a question
 
 The files are those of `cuebase eval`: one namespace per line. The choices are the same in every run.
 """
@@ -107,9 +108,16 @@ def typos(spaces, rng):
         yield {**space, "id": "typos-" + space["id"], "questions": questions}
 
 
+def answers_only(spaces):
+    for space in spaces:
+        answers = {one for question in space["questions"] for one in question["evidence"]}
+        documents = [document for document in space["documents"] if document["id"] in answers]
+        yield {**space, "id": "answers-" + space["id"], "documents": documents}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=["long", "mixed", "keywords", "typos"])
+    parser.add_argument("set", choices=["long", "mixed", "keywords", "typos", "answers"])
     parser.add_argument("files", nargs="+")
     a = parser.parse_args()
     rng, files = random.Random(1), [read(path) for path in a.files]
@@ -118,6 +126,8 @@ def main():
         derived = long_documents(spaces, rng)
     elif a.set == "keywords":
         derived = keywords(spaces, rng)
+    elif a.set == "answers":
+        derived = answers_only(spaces)
     elif a.set == "typos":
         derived = typos(spaces, rng)
     else:

@@ -28,10 +28,8 @@ const BATCH_BYTES: usize = 32 << 10;
 /// Time after which a namespace that is re-embedded gives others their turn.
 const TURN: Duration = Duration::from_secs(2);
 
-/// Memories that are re-embedded between two looks at the time.
-const TURN_MEMORIES: usize = 64;
 /// Batches between two log lines about the progress of a re-embedding.
-const BATCHES_PER_LOG_LINE: usize = 64;
+const BATCHES_PER_LOG_LINE: usize = 16;
 
 impl Namespace {
     /// Computes missing vectors, or all vectors if the index has those of another model. Returns false if interrupted.
@@ -80,7 +78,7 @@ impl Namespace {
             let (mut batch, mut bytes) = (Vec::new(), 0);
             for memory in snapshot.waiting_memories(BATCH_MEMORIES) {
                 let memory = memory?;
-                bytes += memory.cues.iter().map(|cue| cue.text.len()).sum::<usize>();
+                bytes += cue_bytes(&memory);
                 batch.push(memory);
                 if bytes >= BATCH_BYTES {
                     break;
@@ -193,9 +191,9 @@ impl Namespace {
         for change in self.repository.changes(from.map(commit_at), to)? {
             memories.extend(sync::read_change(change, &sync::Lookup::without_vectors()).ok());
         }
-        let all = memories.len();
+        let (all, mut done) = (memories.len(), 0);
         let began = Instant::now();
-        for (number, batch) in memories.chunks(TURN_MEMORIES).enumerate() {
+        for (number, batch) in batches(&memories).into_iter().enumerate() {
             let is_turn_over = began.elapsed() >= TURN && self.context.backlog.others_are_ready();
             if self.context.backlog.is_stopping() || self.end.is_set() || is_turn_over {
                 return Ok(false);
@@ -203,7 +201,7 @@ impl Namespace {
             if !self.embed_memories(batch, vectors, erasures)? {
                 return Ok(false);
             }
-            let done = number * TURN_MEMORIES + batch.len();
+            done += batch.len();
             self.context.backlog.report_progress(Progress { done, all });
             if number % BATCHES_PER_LOG_LINE == 0 {
                 tracing::info!(account = %self.account, namespace = %self.name, done, all, "re-embedding continues");
@@ -242,6 +240,26 @@ impl Namespace {
         }
         Ok(())
     }
+}
+
+/// Returns memories in batches of up to [`BATCH_MEMORIES`], which end after [`BATCH_BYTES`].
+fn batches(memories: &[Memory]) -> Vec<&[Memory]> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, memory) in memories.iter().enumerate() {
+        bytes += cue_bytes(memory);
+        let end = index + 1;
+        if bytes >= BATCH_BYTES || end - start == BATCH_MEMORIES || end == memories.len() {
+            batches.push(&memories[start..end]);
+            (start, bytes) = (end, 0);
+        }
+    }
+    batches
+}
+
+/// Returns the length of all cues of a memory.
+fn cue_bytes(memory: &Memory) -> usize {
+    memory.cues.iter().map(|cue| cue.text.len()).sum()
 }
 
 /// Sets the stored vector of a cue. Returns false if none is stored.

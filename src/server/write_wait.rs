@@ -20,7 +20,8 @@ use crate::api::{AcceptedWrite, Reply, writes};
 use crate::app::App;
 use crate::error::Result;
 use crate::gateway::Principal;
-use crate::service::writes::{VectorState, Write};
+use crate::service::write_vectors::VectorState;
+use crate::service::writes::Write;
 
 /// The wait that a request asks for.
 pub(super) struct RequestedWait {

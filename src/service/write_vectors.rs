@@ -4,15 +4,32 @@ use std::sync::Arc;
 
 use cuebase_retrieval::Index;
 use cuebase_storage::records::NamespaceRecord;
-use cuebase_storage::{AccountId, Store};
+use cuebase_storage::{AccountId, NamespaceId, NamespaceName, Store};
+use strum::IntoStaticStr;
 use tokio::sync::futures::Notified;
 
 use super::shared_parts::SharedParts;
-use super::writes::{VectorState, Write, WriteStatus};
 use crate::error::{Error, Result};
 use crate::model::{Models, StaticTable};
 use crate::namespace::backlog::Backlog;
 use crate::namespace::registry::Namespaces;
+
+/// Whether the memories of a write have their vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum VectorState {
+    /// At least one waits for its vectors, or the write for its ingestion.
+    Pending,
+    /// All of them have their vectors.
+    Done,
+}
+
+impl VectorState {
+    /// Returns the name of the state.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
 
 /// Knows which memories wait for their vectors.
 pub struct WriteVectors {
@@ -31,12 +48,6 @@ impl WriteVectors {
             models: Arc::clone(&shared.models),
             backlog: Arc::clone(&shared.backlog),
         }
-    }
-
-    /// Returns whether the memories of a write have their vectors. `None` for a model whose vectors do not follow in the
-    /// background.
-    pub(super) fn state_of(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
-        if self.are_deferred() { self.state(account, write) } else { Ok(None) }
     }
 
     /// Returns how many memories of an account wait for vectors. `None` for a model whose vectors do not follow in the
@@ -76,43 +87,53 @@ impl WriteVectors {
         }
     }
 
-    fn are_deferred(&self) -> bool {
+    /// Whether the vectors of the embedding model follow in the background.
+    pub(super) fn are_deferred(&self) -> bool {
         self.models.current().model().is_deferred()
     }
 
-    fn state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
-        match write.status {
-            WriteStatus::Queued | WriteStatus::Ingesting | WriteStatus::Retrying => Ok(Some(VectorState::Pending)),
-            WriteStatus::Dead | WriteStatus::Dropped => Ok(None),
-            WriteStatus::Ingested => match self.await_vectors(account, write) {
-                Ok(true) => Ok(Some(VectorState::Pending)),
-                Ok(false) => Ok(Some(VectorState::Done)),
-                Err(Error::NamespaceGone | Error::NotFound { .. }) => Ok(None),
-                Err(Error::NotOwner(_) | Error::Elsewhere { .. }) => self.recorded_state(account, write),
-                Err(error) => Err(error),
-            },
+    /// Returns whether the memories at the paths that an ingested write changed have their vectors. `None` if its namespace
+    /// was deleted.
+    pub(super) fn state_of(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        id: NamespaceId,
+        paths: &[&str],
+    ) -> Result<Option<VectorState>> {
+        match self.await_vectors(account, namespace, id, paths) {
+            Ok(true) => Ok(Some(VectorState::Pending)),
+            Ok(false) => Ok(Some(VectorState::Done)),
+            Err(Error::NamespaceGone | Error::NotFound { .. }) => Ok(None),
+            Err(Error::NotOwner(_) | Error::Elsewhere { .. }) => self.recorded_state(account, namespace),
+            Err(error) => Err(error),
         }
     }
 
     /// Returns the state of a write to a namespace that another node owns, as far as the record tells it: whether any memory
     /// of the namespace waits.
-    fn recorded_state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
-        match self.store.namespace(account, &write.namespace)? {
+    fn recorded_state(&self, account: &AccountId, namespace: &NamespaceName) -> Result<Option<VectorState>> {
+        match self.store.namespace(account, namespace)? {
             Some(record) if record.waiting > 0 => Ok(Some(VectorState::Pending)),
             Some(_) => Ok(Some(VectorState::Done)),
             None => Ok(None),
         }
     }
 
-    /// Whether memories of an ingested write await vectors.
-    fn await_vectors(&self, account: &AccountId, write: &Write) -> Result<bool> {
-        let lease = self.namespaces.lease(account, &write.namespace)?;
-        if lease.id() != write.namespace_id {
+    /// Whether memories of a namespace await vectors.
+    fn await_vectors(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        id: NamespaceId,
+        paths: &[&str],
+    ) -> Result<bool> {
+        let lease = self.namespaces.lease(account, namespace)?;
+        if lease.id() != id {
             return Err(Error::NamespaceGone);
         }
-        let changed = write.changes.made.iter().chain(&write.changes.rewritten);
         let snapshot = lease.snapshot();
         let is_outdated = snapshot.model() != self.models.current().model().identity();
-        Ok(is_outdated || snapshot.any_waits(changed.map(String::as_str)))
+        Ok(is_outdated || snapshot.any_waits(paths.iter().copied()))
     }
 }

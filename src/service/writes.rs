@@ -8,6 +8,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::intake::Intake;
+use super::write_vectors::VectorState;
 use crate::error::Result;
 use crate::error_codes::ErrorCode;
 use crate::queue::progress::WorkProgress;
@@ -90,23 +91,6 @@ pub struct Write {
     /// Whether its memories have their vectors. `None` in a list, and for a model whose vectors do not follow in the
     /// background.
     pub vectors: Option<VectorState>,
-}
-
-/// Whether the memories of a write have their vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum VectorState {
-    /// At least one waits for its vectors, or the write for its ingestion.
-    Pending,
-    /// All of them have their vectors.
-    Done,
-}
-
-impl VectorState {
-    /// Returns the name of the state.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// Who sent a write.
@@ -205,7 +189,7 @@ impl Intake {
         match self.store.write_record(account, id)? {
             Some(record) => {
                 let write = self.write_of(account, record)?;
-                Ok(Some(Write { vectors: self.vectors.state_of(account, &write)?, ..write }))
+                Ok(Some(Write { vectors: self.vector_state(account, &write)?, ..write }))
             }
             None => Ok(None),
         }
@@ -280,6 +264,23 @@ impl Intake {
             }
         };
         Ok(Write { sender, ..write })
+    }
+
+    /// Returns whether the memories of a write have their vectors. `None` for a model whose vectors do not follow in the
+    /// background.
+    fn vector_state(&self, account: &AccountId, write: &Write) -> Result<Option<VectorState>> {
+        if !self.vectors.are_deferred() {
+            return Ok(None);
+        }
+        match write.status {
+            WriteStatus::Queued | WriteStatus::Ingesting | WriteStatus::Retrying => Ok(Some(VectorState::Pending)),
+            WriteStatus::Dead | WriteStatus::Dropped => Ok(None),
+            WriteStatus::Ingested => {
+                let paths: Vec<&str> =
+                    write.changes.made.iter().chain(&write.changes.rewritten).map(String::as_str).collect();
+                self.vectors.state_of(account, &write.namespace, write.namespace_id, &paths)
+            }
+        }
     }
 
     fn sender_of(&self, record: &WriteRecord) -> Result<Option<Sender>> {

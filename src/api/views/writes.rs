@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::api::schema::values;
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
-use crate::service::writes::{Sender, VectorState, Write, WriteParts};
+use crate::service::write_vectors::VectorState;
+use crate::service::writes::{Sender, Write, WriteParts};
 
 /// An accepted write and its state.
 #[derive(Debug, Serialize, JsonSchema)]
