@@ -73,6 +73,9 @@ impl Models {
             }
             in_process => embedder(in_process)?,
         };
+        if let EmbeddingChoice::BuiltIn(BuiltInModel::Encoder) = &settings.embedding {
+            BuiltInEncoder::get()?.pack_in_background();
+        }
         if let EmbeddingChoice::Local { folder, .. } = &settings.embedding {
             // Absolute, so that a start from another working directory finds it.
             let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
