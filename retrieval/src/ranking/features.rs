@@ -140,8 +140,8 @@ features! {
     is_document: Form,
     /// 1 if the memory is what a user and an assistant said in a chat.
     is_assistant_chat: Form,
-    /// 1 if the query is in a script whose words the built-in table does not know, or in a language that the built-in encoder
-    /// does not know.
+    /// 1 if the built-in model does not know the language of the query: with the table, if the script is not Latin; with the
+    /// encoder, if the language is not English.
     is_other_script: Query,
     /// 1 if there are no two vectors to compare: the query has none, for example while a model does not respond, or the
     /// memory waits for its own.

@@ -39,8 +39,8 @@ const PARALLEL_MIN: usize = 128;
 pub(crate) enum Pieces {
     /// They do.
     Known,
-    /// The query is in a script whose words the built-in table has only in single letters, or in a language that the
-    /// built-in encoder does not know.
+    /// They do not, because the built-in model does not know the language of the query. The table has only single letters
+    /// of other scripts than Latin, and the encoder knows only English.
     Unknown,
 }
 

@@ -1,8 +1,8 @@
 //! The encoder in the binary: all-MiniLM-L6-v2 in 8 bits.
 //!
 //! `model/encoder/make_encoder.py` makes the file: the tensors of the published model in the safetensors format. The
-//! matrices have 8-bit integers, and a tensor `NAME.scale` with what 1 stands for in each row. Word pieces are those of
-//! the built-in table, which is of the same model.
+//! matrices have 8-bit integers and a scale for each row. The word pieces are those of the built-in table, which was made
+//! from the same model.
 
 use std::sync::OnceLock;
 

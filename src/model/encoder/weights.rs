@@ -1,7 +1,7 @@
 //! The tensors of a weights file in the safetensors format, as layers, matrices and vectors.
 //!
-//! Published models have floating-point numbers. The matrices of the built-in encoder are 8-bit integers, with a tensor
-//! `NAME.scale` beside them: what the integer 1 stands for in each row.
+//! Published models have floating-point numbers. The matrices of the built-in encoder have 8-bit integers. The tensor
+//! `NAME.scale` has the scale of each row of the matrix `NAME`: a number is its integer times the scale.
 
 use half::{bf16, f16};
 use ndarray::Array2;

@@ -10,7 +10,7 @@ pub(super) enum Words {
     Quantised {
         /// `dimensions` integers for each token.
         values: &'static [i8],
-        /// What the integer 1 stands for, for each token.
+        /// The scale of each token: a number is its integer times the scale.
         scales: Vec<f32>,
         dimensions: usize,
     },
@@ -25,7 +25,7 @@ impl Words {
         }
     }
 
-    /// Writes the vector of a token to `to`, which has its length. Returns false if there is no such token.
+    /// Copies the vector of a token to `to`, which has the same length. Returns whether the token exists.
     pub(super) fn write(&self, token: u32, to: &mut [f32]) -> bool {
         let token = token as usize;
         match self {
