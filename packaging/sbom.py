@@ -23,7 +23,11 @@ Component: TypeAlias = dict[str, object]
 def build(project: Project, binary: Path, out: Path) -> Path:
     crates = crates_of_the_binary()
     debian = oci_image.packages(binary)
-    components = [_table(project), _encoder(project)]
+    table = "Embedding table distilled from all-MiniLM-L6-v2, on texts drawn from WordNet 3.0"
+    components = [
+        _embedding_model(project, "cuebase-static-table", table),
+        _embedding_model(project, "cuebase-encoder", "all-MiniLM-L6-v2 in 8 bits"),
+    ]
     components += [_crate_component(crate) for crate in crates if crate.name != "cuebase"]
     components += [_python_component(requirement) for requirement in python_requirements()]
     components += [_debian_component(package) for package in debian]
@@ -73,24 +77,13 @@ def _crate_component(crate: Crate) -> Component:
     return component
 
 
-def _table(project: Project) -> Component:
+def _embedding_model(project: Project, name: str, description: str) -> Component:
     return {
         "type": "machine-learning-model",
-        "bom-ref": "cuebase-static-table",
-        "name": "cuebase-static-table",
+        "bom-ref": name,
+        "name": name,
         "version": project.version,
-        "description": "Embedding table distilled from all-MiniLM-L6-v2, on texts drawn from WordNet 3.0",
-        "licenses": [{"license": {"id": project.licence}}],
-    }
-
-
-def _encoder(project: Project) -> Component:
-    return {
-        "type": "machine-learning-model",
-        "bom-ref": "cuebase-encoder",
-        "name": "cuebase-encoder",
-        "version": project.version,
-        "description": "all-MiniLM-L6-v2 in 8 bits",
+        "description": description,
         "licenses": [{"license": {"id": project.licence}}],
     }
 
