@@ -14,9 +14,10 @@ are fitted together with those of documents, and added to each kind of memory. V
 say nothing about, and features that hardly vary in them keep the coefficients of people. Queries without a vector have one
 set of coefficients for all memories: it is fitted on all sets, without the features that come from vectors of cues.
 
-With --encoder, the files come from `cuebase eval` with a local encoder (`CUEBASE_MODEL_LOCAL`), and the coefficients of
-documents for other models than the built-in table are fitted. Features of the absolute cosine are left out, since each
-model has cosines of another size.
+With --encoder, the files come from `cuebase eval` with an encoder (`CUEBASE_MODEL_BUILTIN=encoder` or
+`CUEBASE_MODEL_LOCAL`), and the coefficients for other models than the built-in table are fitted: of documents, of chats
+with an assistant, or of both, as the sets have them. Features of the absolute cosine are left out, since each model has
+cosines of another size.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -132,6 +133,8 @@ class Ranker:
         return self
 
     def train_documents(self, x, y, weight):
+        if not len(x):
+            return
         fitted = self.fitted(x)
         other, features, count = self.column(x, "is_other_script"), x[:, fitted], len(fitted)
         both = regress(np.c_[features, features * other[:, None], other], y, weight, self.ridge)
@@ -243,7 +246,10 @@ def main():
         for arm, rank in (("words alone", "lexical_rank"), ("cues alone", "cue_rank")):
             show(s.name, arm, figures(s, ranker.column(s.x, rank)))
     if a.out and a.encoder:
-        write_model(a.out / "encoder_document.rs", names, ranker.document)
+        if ranker.document is not ranker.people:
+            write_model(a.out / "encoder_document.rs", names, ranker.document)
+        if ranker.assistant is not ranker.people:
+            write_model(a.out / "encoder_assistant.rs", names, ranker.assistant)
     elif a.out:
         write_model(a.out / "document.rs", names, ranker.document)
         write_model(a.out / "assistant.rs", names, ranker.assistant)

@@ -12,6 +12,7 @@ use cuebase_storage::records::Environment;
 use super::account::AccountOption;
 use super::data_directory::{DataUse, Init};
 use super::environment::environment_variable;
+use super::model_change::ModelsCommand;
 use super::setting_options::{EveryCommand, ServingCommands, SettingOptions, with_default};
 use super::{backup, bind, erase, evaluate, hook, install, mcp, transfer};
 use crate::config::{FileRule, Key, setting};
@@ -242,10 +243,13 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "ADDR", help = with_default("Listen address of the API", &setting::general::listen))]
         listen: Option<String>,
     },
-    /// List the configured models, measure their latency, and show pending embeddings
+    /// List the configured models, measure their latency, and show pending embeddings; or change the built-in model
     ///
-    /// Fails if a model does not respond.
-    Models,
+    /// Without a command, lists the models, and fails if one does not respond.
+    Models {
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+    },
     /// List the nodes that share the database, with their addresses, versions and numbers of namespaces
     ///
     /// Marks the node of the server that runs on the data directory. If the data directory belongs to a single process,
@@ -493,7 +497,7 @@ impl CliCommand {
             Self::Accounts(_) | Self::DeadLetters(_) | Self::Backup(_) | Self::Restore(_) => FileRule::Administration,
             Self::Migrate(_) | Self::Doctor(_) | Self::Export(_) | Self::Import(_) => FileRule::Administration,
             Self::Reextract(_) | Self::Erase(_) | Self::Config | Self::Health { .. } => FileRule::Administration,
-            Self::Models | Self::Nodes | Self::Eval(_) => FileRule::Administration,
+            Self::Models { .. } | Self::Nodes | Self::Eval(_) => FileRule::Administration,
             Self::Mcp(_) | Self::Hook(_) | Self::Install(_) => FileRule::User,
             Self::Bind(_) | Self::Uninstall(_) | Self::ReadDocument | Self::Openapi => FileRule::NoFile,
             Self::Completions { .. } | Self::Man { .. } => FileRule::NoFile,
@@ -504,7 +508,8 @@ impl CliCommand {
     pub(super) fn data_use(&self) -> DataUse {
         match self {
             Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
-            Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
+            Self::Models { command: Some(_) } => DataUse::Existing,
+            Self::Config | Self::Health { .. } | Self::Models { command: None } | Self::Eval(_) => DataUse::Unchecked,
             Self::ReadDocument | Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
             Self::Hook(_) | Self::Uninstall(_) | Self::Bind(_) => DataUse::Unchecked,
             Self::Migrate(MigrateCommand::ToDirectory) => DataUse::Unchecked,

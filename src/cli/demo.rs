@@ -35,6 +35,9 @@ const CONTENT_CHARS_SHOWN: usize = 150;
 /// Longest wait for the ingestion of the sample, which usually takes milliseconds.
 const INGESTION_TIME_MAX: Duration = Duration::from_secs(60);
 
+/// Longest wait for the vectors of the sample, which follow its ingestion.
+const VECTORS_TIME_MAX: Duration = Duration::from_secs(120);
+
 /// Runs the demo on a fresh data directory and, unless `once`, keeps serving.
 pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
     // Without --data, each demo starts with an empty directory.
@@ -126,6 +129,10 @@ fn ingest_and_ask(app: &App) -> anyhow::Result<()> {
         messages += session["messages"].as_array().context("the sample conversation")?.len();
     }
     println!("Remembered {messages} messages of {} conversations in {:.0?}.", sessions.len(), began.elapsed());
+    // The questions are answered at once as well, then by words alone.
+    while !app.jobs.backlog().is_empty() && began.elapsed() < VECTORS_TIME_MAX {
+        std::thread::sleep(Duration::from_millis(2));
+    }
     for question in QUESTIONS {
         let request = RetrievalRequest {
             query: Some(question.into()),

@@ -21,6 +21,7 @@ mod install;
 mod mcp;
 mod mem0_source;
 mod migrate;
+mod model_change;
 mod models;
 mod nodes;
 mod progress;

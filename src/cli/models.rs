@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::data_directory;
-use crate::config::Config;
+use crate::config::{BuiltInModel, Config, EmbeddingChoice};
 use crate::control::{self, Command};
-use crate::model::configured::{chat, embedder};
+use crate::model::configured::{built_in, chat, embedder};
 use crate::model::vectors::BATCH_TEXTS;
 use crate::model::{Deadline, Embedder};
 
@@ -31,20 +31,29 @@ const SUBJECTS: [&str; 8] = [
 /// Lists the models and measures each. Fails if a model does not respond.
 pub(super) fn models(config: &Config) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let embedder_responds = print_embedder(&mut out, config)?;
+    let usage = match data_directory::has_records(config)? {
+        true => Some(control::run(config, Command::Models, &|_| {})?),
+        false => None,
+    };
+    // A running server may have other settings than this process.
+    let used = usage.as_ref().and_then(|usage| built_in_of(&usage["built_in"]));
+    let embedder = match (&config.model.embedding, used) {
+        (EmbeddingChoice::BuiltIn(_), Some(model)) => built_in(model)?,
+        (choice, _) => embedder(choice)?,
+    };
+    let embedder_responds = print_embedder(&mut out, embedder.as_ref())?;
     let chat_responds = print_chat_model(&mut out, config)?;
-    if data_directory::has_records(config)? {
-        print_usage(&mut out, &control::run(config, Command::Models, &|_| {})?)?;
+    if let Some(usage) = usage {
+        print_usage(&mut out, &usage)?;
     }
     anyhow::ensure!(embedder_responds && chat_responds, "a model does not respond");
     Ok(())
 }
 
 /// Prints the embedding model and its latency. Returns whether it responds.
-fn print_embedder(out: &mut impl Write, config: &Config) -> anyhow::Result<bool> {
-    let embedder = embedder(&config.model.embedding)?;
+fn print_embedder(out: &mut impl Write, embedder: &dyn Embedder) -> anyhow::Result<bool> {
     writeln!(out, "embedding  {}, {} dimensions", embedder.identity(), embedder.filled_dimensions())?;
-    match time_embedding(embedder.as_ref()) {
+    match time_embedding(embedder) {
         Ok(times) => {
             let EmbeddingTimes { one, batch } = times;
             let rate = BATCH_TEXTS as f64 / batch.as_secs_f64();
@@ -78,15 +87,21 @@ fn print_chat_model(out: &mut impl Write, config: &Config) -> anyhow::Result<boo
     }
 }
 
-/// Measured times of an embedding model.
-struct EmbeddingTimes {
-    /// Median time of a single text.
-    one: Duration,
-    /// Time of a batch of [`BATCH_TEXTS`] texts.
-    batch: Duration,
+/// Returns the built-in model of a record.
+pub(super) fn built_in_of(record: &Value) -> Option<BuiltInModel> {
+    BuiltInModel::named(record["builtin"].as_str()?)
 }
 
-fn time_embedding(embedder: &dyn Embedder) -> anyhow::Result<EmbeddingTimes> {
+/// Measured times of an embedding model.
+pub(super) struct EmbeddingTimes {
+    /// Median time of a single text.
+    pub(super) one: Duration,
+    /// Time of a batch of [`BATCH_TEXTS`] texts.
+    pub(super) batch: Duration,
+}
+
+/// Measures an embedding model.
+pub(super) fn time_embedding(embedder: &dyn Embedder) -> anyhow::Result<EmbeddingTimes> {
     let mut texts = Vec::new();
     for number in 0..BATCH_TEXTS {
         let (subject, other) = (SUBJECTS[number % 8], SUBJECTS[number / 8 % 8]);
@@ -120,6 +135,10 @@ fn print_usage(out: &mut impl Write, usage: &Value) -> std::io::Result<()> {
             record["prompt_tokens"].as_u64().unwrap_or(0),
             record["completion_tokens"].as_u64().unwrap_or(0)
         )?;
+    }
+    let change = &usage["built_in"];
+    if usage["backlog"].as_array().is_some_and(|backlog| !backlog.is_empty()) && change["is_paused"] == true {
+        writeln!(out, "paused     `cuebase models resume` goes on with the change of the model")?;
     }
     for entry in usage["backlog"].as_array().into_iter().flatten() {
         let progress = match (entry["done"].as_u64(), entry["all"].as_u64()) {

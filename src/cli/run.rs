@@ -18,7 +18,7 @@ use super::environment::environment_variable;
 use super::hook::HookSettings;
 use super::{
     backup, bind, closed_output, confirmation, data_directory, demo, erase, evaluate, health, hook, install, mcp,
-    migrate, models, nodes, serve, transfer,
+    migrate, model_change, models, nodes, serve, transfer,
 };
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
@@ -163,7 +163,8 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Install(options) => install::install(&config, options),
         CliCommand::Uninstall(target) => install::uninstall(&target),
         CliCommand::Bind(options) => bind::bind(&options),
-        CliCommand::Models => models::models(&config),
+        CliCommand::Models { command: None } => models::models(&config),
+        CliCommand::Models { command: Some(command) } => model_change::run(&config, command),
         CliCommand::Nodes => nodes::nodes(&config),
         CliCommand::Eval(options) => evaluate::evaluate(&options, &config),
         CliCommand::Openapi => print_openapi(),

@@ -19,7 +19,8 @@ const CALL_ATTEMPTS: u32 = 3;
 /// The models for embedding, extraction and answers: `model.*`.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
-    /// `model.embedding`, `model.local` or `model.builtin`: the embedding model. Default: the built-in table.
+    /// `model.embedding`, `model.local` or `model.builtin`: the embedding model. Default: the built-in model of the data
+    /// directory.
     pub embedding: EmbeddingChoice,
     /// `model.chat`: the chat model. Default `None`: the built-in extractor.
     pub chat: Option<ChatSettings>,
@@ -43,8 +44,8 @@ pub struct ChatSettings {
 /// The embedding model.
 #[derive(Clone, Debug)]
 pub enum EmbeddingChoice {
-    /// A model in the binary.
-    BuiltIn(BuiltInModel),
+    /// A model in the binary; `None` for that of the data directory.
+    BuiltIn(Option<BuiltInModel>),
     /// An encoder that runs in the server process.
     Local {
         /// The folder with its files.

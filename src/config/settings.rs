@@ -125,9 +125,10 @@ settings! {
 
     /// Models as they are set: `model.*`. `ModelSettings` holds the models that result.
     model: ModelValues {
-        /// Embedding model in the binary, unless model.embedding or model.local selects another: table, or encoder, which
-        /// also finds what is said in other words, and takes milliseconds for a text.
-        "model.builtin" = "table" => builtin: BuiltInModel, built_in_model;
+        /// Embedding model in the binary, unless model.embedding or model.local selects another: encoder, which also finds
+        /// what is said in other words, or table, which takes microseconds for a text instead of milliseconds. Empty keeps
+        /// the model of the data directory: encoder for a new one, and table for one that is older than the encoder.
+        "model.builtin" = "" => builtin: Option<BuiltInModel>, optional(built_in_model);
         /// Name of a hosted embedding model; empty selects model.local or the built-in model.
         "model.embedding" = "" => embedding: Option<String>, optional(name);
         /// Name of a hosted chat model for extraction and answers; empty selects the built-in extraction and answers.

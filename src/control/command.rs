@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::accounts::NewKey;
+use crate::jobs::EmbeddingChange;
 use crate::maintenance::export::Format;
 use crate::maintenance::import;
 
@@ -87,8 +88,11 @@ pub enum Command {
         /// The queue message id.
         id: String,
     },
-    /// Returns the number of model calls, and the namespaces with memories to embed.
+    /// Returns the built-in embedding model, the number of memories and of model calls, and the namespaces with memories to
+    /// embed.
     Models,
+    /// Changes the built-in embedding model, or the pace of the change.
+    ChangeEmbedding(EmbeddingChange),
     /// Lists the nodes that share the data, with the number of namespaces that each owns. Null in a process that is alone.
     ListNodes,
     /// Backs up the data directory.
@@ -193,6 +197,7 @@ impl Command {
             | Self::ListNamespaces { .. }
             | Self::ListDeadLetters
             | Self::Models
+            | Self::ChangeEmbedding(_)
             | Self::ListNodes
             | Self::Backup { .. }
             | Self::Doctor { .. }

@@ -132,6 +132,7 @@ impl CommandRunner<'_> {
                 Ok(json!({"id": id, "dropped": true}))
             }
             Command::Models => self.list_models(),
+            Command::ChangeEmbedding(change) => Ok(json!(app.jobs.change_embedding(change)?)),
             Command::ListNodes => self.list_nodes(),
             Command::Backup { folder, keep } => Ok(json!(backup::backup(app, &folder, keep, self.report)?)),
             Command::Doctor { repair } => {
@@ -267,7 +268,14 @@ impl CommandRunner<'_> {
                 calls.insert(model, json!(record));
             }
         }
-        Ok(json!({"calls": calls, "backlog": backlog}))
+        let mut memories = 0;
+        for account in self.app.accounts.accounts()? {
+            for namespace in self.app.namespaces.list(&account.account, None, LISTED_MAX)? {
+                memories += namespace.memories;
+            }
+        }
+        let built_in = self.app.jobs.built_in_record()?;
+        Ok(json!({"built_in": built_in, "memories": memories, "calls": calls, "backlog": backlog}))
     }
 
     fn list_nodes(&self) -> Result<Value> {

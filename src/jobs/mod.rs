@@ -6,7 +6,8 @@
 //! - `ingestion.rs` takes writes from the queue, commits and indexes them, with `reextraction.rs` for kept conversations
 //!   and `erasure.rs` for text to erase; `attempt.rs` has what both kinds of extraction share;
 //! - `outage.rs` and `model_answers.rs` decide what happens to a write while the chat model does not respond;
-//! - `reembedding.rs` computes missing vectors;
+//! - `reembedding.rs` computes missing vectors, `embedding_change.rs` changes the
+//!   built-in model, and `priority.rs` lets requests go first;
 //! - `sweeping.rs` runs every minute, `expiry.rs` and `settlement.rs` every hour;
 //! - `call_notes.rs` records counters that are kept in memory;
 //! - `index_snapshots.rs` stores copies of indexes in the bucket, if several nodes share one.
@@ -14,6 +15,7 @@
 mod attempt;
 mod call_notes;
 mod components;
+mod embedding_change;
 mod erasure;
 mod expiry;
 mod index_snapshots;
@@ -23,6 +25,7 @@ mod job;
 mod late;
 mod model_answers;
 mod outage;
+mod priority;
 mod reembedding;
 mod reextraction;
 mod settlement;
@@ -42,6 +45,7 @@ use parking_lot::Mutex;
 use self::attempt::Attempt;
 use self::call_notes::CallNotes;
 pub use self::components::{JobComponents, JobParts, JobSettings};
+pub use self::embedding_change::EmbeddingChange;
 use self::expiry::Expiry;
 use self::index_snapshots::IndexSnapshots;
 use self::ingestion::IngestionWorker;

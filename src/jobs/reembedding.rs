@@ -9,10 +9,12 @@ use cuebase_storage::{NamespaceKey, Store};
 
 use super::components::JobComponents;
 use super::job::{AtStop, Job, JobName, Retry};
+use super::priority::lower_priority;
 use super::stop::{StopSignal, Wake};
 use crate::error::{Error, Result};
 use crate::model::{Models, StaticTable};
-use crate::namespace::backlog::Backlog;
+use crate::namespace::backlog::{Backlog, Work};
+use crate::namespace::reembed::Embedded;
 use crate::namespace::registry::Namespaces;
 
 /// The work of the next run.
@@ -50,7 +52,8 @@ impl Reembedding {
     /// Adds namespaces to the backlog that lack vectors or have those of another model.
     fn find_backlog(&self) -> Result<()> {
         let table = StaticTable::built_in().map_err(Error::internal)?;
-        let current = self.models.current().model().identity();
+        let current = self.models.current();
+        let current = current.model().identity();
         for account in self.store.accounts()? {
             for record in self.store.namespaces(&account.account, None, usize::MAX)? {
                 let index = self.namespaces.index_path(&record);
@@ -68,11 +71,15 @@ impl Reembedding {
         // After a panic, too, the backlog must know that the work on the namespace has ended.
         let caught = catch_unwind(AssertUnwindSafe(|| self.compute_vectors(&key)));
         match caught.unwrap_or_else(|_| Err(Error::internal("computing vectors panicked"))) {
-            Ok(true) => self.backlog.finish(),
+            Ok(Embedded::Completely) => self.backlog.finish(),
             // Interrupted by a stop, or because it is the turn of another namespace.
-            Ok(false) => {
+            Ok(Embedded::InPart) => {
                 self.backlog.finish();
                 self.backlog.add(&key);
+            }
+            Ok(Embedded::Paused) => {
+                self.backlog.finish();
+                self.backlog.add_paused(&key);
             }
             Err(error) => {
                 let (account, namespace, failure) = (key.account.clone(), key.name.clone(), error.code());
@@ -90,11 +97,11 @@ impl Reembedding {
         Ok(())
     }
 
-    /// Computes the missing or outdated vectors of one namespace. Returns false if there is more to do.
-    fn compute_vectors(&self, key: &NamespaceKey) -> Result<bool> {
+    /// Computes the missing or outdated vectors of one namespace.
+    fn compute_vectors(&self, key: &NamespaceKey) -> Result<Embedded> {
         let lease = match self.namespaces.lease_key(key) {
             // Another process that owns the namespace computes them.
-            Err(Error::NamespaceGone | Error::NotOwner(_)) => return Ok(true),
+            Err(Error::NamespaceGone | Error::NotOwner(_)) => return Ok(Embedded::Completely),
             leased => leased?,
         };
         lease.reembed()
@@ -111,7 +118,11 @@ impl Job for Reembedding {
             return stop.check();
         }
         match self.backlog.next() {
-            Some((key, failures)) => {
+            Some(Work::FindOutdated) => {
+                self.next = Some(Task::FindBacklog);
+                Wake::Work
+            }
+            Some(Work::Embed(key, failures)) => {
                 self.next = Some(Task::Reembed { key, failures });
                 Wake::Work
             }
@@ -122,6 +133,7 @@ impl Job for Reembedding {
     fn run(&mut self) -> Result<()> {
         match self.next.take() {
             Some(Task::FindBacklog) => {
+                lower_priority();
                 let found = self.find_backlog();
                 if let Err(error) = &found {
                     tracing::error!(%error, "namespaces with missing vectors could not be listed");

@@ -1,9 +1,9 @@
-//! Waiting for the ingestion of queued writes.
+//! Waiting for the ingestion of queued writes, and for the vectors that follow.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cuebase_storage::{MessageId, NamespaceKey};
+use cuebase_storage::{AccountId, MessageId, NamespaceKey, NamespaceName};
 
 use super::progress::Progress;
 use crate::app::App;
@@ -32,4 +32,26 @@ pub(super) fn wait_until_ingested(
         }
     }
     Ok(())
+}
+
+/// Waits until the memories of a namespace have their vectors, if these follow in the background. Returns at once if the
+/// service stops: the memories are durable, and their vectors are computed after the next start.
+pub(super) fn wait_until_embedded(
+    app: &App,
+    account: &AccountId,
+    namespace: &NamespaceName,
+    on_progress: &dyn Fn(Progress),
+) -> Result<()> {
+    let mut all = 0;
+    loop {
+        let waiting = app.intake.vectors.waiting_in(account, namespace)?;
+        all = all.max(waiting);
+        if all > 0 {
+            on_progress(Progress::new("memories embedded", all - waiting, all));
+        }
+        if waiting == 0 || app.jobs.is_stopping() {
+            return Ok(());
+        }
+        std::thread::sleep(POLL);
+    }
 }

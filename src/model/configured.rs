@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use arc_swap::ArcSwap;
 use cuebase_storage::Store;
-use cuebase_storage::records::ModelRecord;
+use cuebase_storage::records::{EmbeddingRecord, ModelRecord};
 use parking_lot::Mutex;
 
+use super::choice;
 use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::encoder::{BuiltInEncoder, LocalEncoder};
@@ -26,11 +28,19 @@ const UNLIMITED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum time that a write waits for its vectors.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 
-/// Returns the embedding model of a choice. Loads a local one; makes no network call.
+/// Returns a model in the binary.
+pub fn built_in(model: BuiltInModel) -> anyhow::Result<Arc<dyn Embedder>> {
+    Ok(match model {
+        BuiltInModel::Table => Arc::new(StaticTable::built_in()?),
+        BuiltInModel::Encoder => Arc::new(BuiltInEncoder::get()?),
+    })
+}
+
+/// Returns the embedding model of a choice: of the built-in ones that of a new data directory, if none is chosen. Loads a
+/// local one; makes no network call.
 pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match choice {
-        EmbeddingChoice::BuiltIn(BuiltInModel::Table) => Arc::new(StaticTable::built_in()?),
-        EmbeddingChoice::BuiltIn(BuiltInModel::Encoder) => Arc::new(BuiltInEncoder::get()?),
+        EmbeddingChoice::BuiltIn(model) => built_in(model.unwrap_or(BuiltInModel::DEFAULT))?,
         EmbeddingChoice::Local { folder, precision } => {
             Arc::new(LocalEncoder::load(folder, *precision).context("setting model.local")?)
         }
@@ -51,7 +61,7 @@ pub struct Models {
     store: Arc<Store>,
     settings: ModelSettings,
     /// Vectors of the configured embedding model.
-    current: Arc<Vectors>,
+    current: ArcSwap<Vectors>,
     /// Vectors of the models of older indexes, by identity; `None` if the model is unavailable.
     former: Mutex<HashMap<String, Option<Arc<Vectors>>>>,
     /// The configured embedding model, if it is hosted.
@@ -66,16 +76,20 @@ impl Models {
     pub fn open(settings: &ModelSettings, store: &Arc<Store>) -> anyhow::Result<Self> {
         let mut hosted = None;
         let current = match &settings.embedding {
+            EmbeddingChoice::BuiltIn(configured) => {
+                let model = choice::model_of(&choice::record(store, *configured)?);
+                if model == BuiltInModel::Encoder {
+                    BuiltInEncoder::get()?.pack_in_background();
+                }
+                built_in(model)?
+            }
             EmbeddingChoice::Hosted { endpoint, model } => {
                 let embedder = Arc::new(HostedEmbedder::new(Arc::new(Endpoint::new(endpoint)?), model));
                 hosted = Some(Arc::clone(&embedder));
                 embedder
             }
-            in_process => embedder(in_process)?,
+            local @ EmbeddingChoice::Local { .. } => embedder(local)?,
         };
-        if let EmbeddingChoice::BuiltIn(BuiltInModel::Encoder) = &settings.embedding {
-            BuiltInEncoder::get()?.pack_in_background();
-        }
         if let EmbeddingChoice::Local { folder, .. } = &settings.embedding {
             // Absolute, so that a start from another working directory finds it.
             let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
@@ -86,7 +100,7 @@ impl Models {
         Ok(Self {
             store: Arc::clone(store),
             settings: settings.clone(),
-            current: Arc::new(Vectors::new(current, Some(Arc::clone(store)))),
+            current: ArcSwap::from_pointee(Vectors::new(current, Some(Arc::clone(store)))),
             former: Mutex::default(),
             hosted,
             chat,
@@ -116,16 +130,45 @@ impl Models {
     }
 
     /// Returns the vectors of the configured embedding model.
-    pub fn current(&self) -> &Arc<Vectors> {
-        &self.current
+    pub fn current(&self) -> Arc<Vectors> {
+        self.current.load_full()
+    }
+
+    /// Returns the record of the built-in model; `None` if another model is configured.
+    pub fn built_in_record(&self) -> cuebase_storage::Result<Option<EmbeddingRecord>> {
+        match &self.settings.embedding {
+            EmbeddingChoice::BuiltIn(configured) => Ok(Some(choice::record(&self.store, *configured)?)),
+            EmbeddingChoice::Local { .. } | EmbeddingChoice::Hosted { .. } => Ok(None),
+        }
+    }
+
+    /// Returns the built-in model that a setting selects, if one does.
+    pub fn configured_built_in(&self) -> Option<BuiltInModel> {
+        match &self.settings.embedding {
+            EmbeddingChoice::BuiltIn(configured) => *configured,
+            EmbeddingChoice::Local { .. } | EmbeddingChoice::Hosted { .. } => None,
+        }
+    }
+
+    /// Embeds with the built-in model of a record from now on, and stores the record. Indexes keep their vectors until their
+    /// namespaces are embedded again.
+    pub fn use_built_in(&self, record: &EmbeddingRecord) -> anyhow::Result<()> {
+        let model = built_in(choice::model_of(record))?;
+        self.store.put_embedding(record)?;
+        if self.current().model().identity() != model.identity() {
+            // It may have the model that is the current one now.
+            self.former.lock().clear();
+            self.current.store(Arc::new(Vectors::new(model, Some(Arc::clone(&self.store)))));
+        }
+        Ok(())
     }
 
     /// Returns the name of the configured embedding model: `built-in` or `built-in-encoder`, the name of its folder, or its
     /// name at its endpoint.
     pub fn embedding_name(&self) -> String {
         match &self.settings.embedding {
-            EmbeddingChoice::BuiltIn(BuiltInModel::Table) => "built-in".to_owned(),
-            EmbeddingChoice::BuiltIn(BuiltInModel::Encoder) => "built-in-encoder".to_owned(),
+            EmbeddingChoice::BuiltIn(_) if self.current().model().is_immediate() => "built-in".to_owned(),
+            EmbeddingChoice::BuiltIn(_) => "built-in-encoder".to_owned(),
             EmbeddingChoice::Local { folder, .. } => match folder.file_name() {
                 Some(name) => name.to_string_lossy().into_owned(),
                 None => "local".to_owned(),
@@ -158,7 +201,7 @@ impl Models {
     /// Returns the deadline for a batch of vectors of background work. A model in the process has none, because it does not
     /// hang, and would only compute the batch again.
     pub fn background_deadline(&self) -> Deadline {
-        let is_remote = self.current.model().is_remote();
+        let is_remote = self.current().model().is_remote();
         Deadline::background(if is_remote { self.settings.call_time } else { UNLIMITED })
     }
 
@@ -170,8 +213,9 @@ impl Models {
     /// Returns the vectors of the model with this identity. `None` if the model is unavailable; its index is
     /// then searched by words until its memories are re-embedded.
     pub fn of(&self, identity: &str) -> Option<Arc<Vectors>> {
-        if self.current.model().identity() == identity {
-            return Some(Arc::clone(&self.current));
+        let current = self.current();
+        if current.model().identity() == identity {
+            return Some(current);
         }
         let mut former = self.former.lock();
         if let Some(vectors) = former.get(identity) {

@@ -5,6 +5,7 @@
 //! [`hosted`], an OpenAI-compatible endpoint, which also offers chat models. [`Vectors`] caches and stores the vectors
 //! of one model for the rest of the server. [`Models`] holds the configured models; start there.
 
+pub mod choice;
 pub mod configured;
 mod deadline;
 mod embedder;

@@ -6,7 +6,7 @@
 //!
 //! Start with [`open`], one open namespace, and [`mod@write`], its write path. [`registry`] keeps some namespaces open.
 //! [`sync`] and [`recover`] update index and vocabulary to git's head after a crash, a failed change or a push.
-//! [`reembed`] computes missing vectors, and [`backlog`] lists the namespaces that need it. `erase` erases text for
+//! [`reembed`] computes missing vectors, [`backlog`] lists the namespaces that need it, and [`pace`] is how fast. `erase` erases text for
 //! good, and `path_repair` moves files with paths of earlier versions. In a cluster, [`snapshot_state`] and its
 //! neighbours keep copies of indexes in the bucket.
 
@@ -33,9 +33,10 @@ mod erase;
 mod erasure_plan;
 mod erasure_recovery;
 mod foreign_copies;
+pub mod pace;
 mod path_repair;
 mod recover;
-mod reembed;
+pub mod reembed;
 mod snapshot_download;
 pub mod snapshot_state;
 mod snapshot_upload;

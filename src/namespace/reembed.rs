@@ -31,17 +31,32 @@ const TURN: Duration = Duration::from_secs(2);
 /// Batches between two log lines about the progress of a re-embedding.
 const BATCHES_PER_LOG_LINE: usize = 16;
 
+/// How far the vectors of a namespace were computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Embedded {
+    /// All memories have vectors of the current model.
+    Completely,
+    /// The work was interrupted, and goes on later.
+    InPart,
+    /// The index has vectors of another model, and the change of the model is paused.
+    Paused,
+}
+
 impl Namespace {
-    /// Computes missing vectors, or all vectors if the index has those of another model. Returns false if interrupted.
-    pub fn reembed(&self) -> Result<bool> {
-        let vectors = Arc::clone(self.context.models.current());
-        if self.snapshot().model() == vectors.model().identity() {
-            self.embed_missing(&vectors)
+    /// Computes missing vectors, or all vectors if the index has those of another model.
+    pub fn reembed(&self) -> Result<Embedded> {
+        let vectors = self.context.models.current();
+        let is_complete = if self.snapshot().model() == vectors.model().identity() {
+            self.embed_missing(&vectors)?
+        } else if self.context.backlog.pace().is_paused {
+            return Ok(Embedded::Paused);
         } else {
-            self.reembed_all(&vectors)
-        }
+            self.reembed_all(&vectors)?
+        };
+        Ok(if is_complete { Embedded::Completely } else { Embedded::InPart })
     }
 
+    /// Computes missing vectors. Returns false if interrupted.
     fn embed_missing(&self, vectors: &Vectors) -> Result<bool> {
         let all = self.writer.lock().index.waiting_count();
         let mut done = 0;
@@ -194,12 +209,17 @@ impl Namespace {
         let (all, mut done) = (memories.len(), 0);
         let began = Instant::now();
         for (number, batch) in batches(&memories).into_iter().enumerate() {
-            let is_turn_over = began.elapsed() >= TURN && self.context.backlog.others_are_ready();
-            if self.context.backlog.is_stopping() || self.end.is_set() || is_turn_over {
+            let backlog = &self.context.backlog;
+            let is_turn_over = began.elapsed() >= TURN && backlog.others_are_ready();
+            if backlog.is_stopping() || backlog.must_pause() || self.end.is_set() || is_turn_over {
                 return Ok(false);
             }
+            let of_batch = Instant::now();
             if !self.embed_memories(batch, vectors, erasures)? {
                 return Ok(false);
+            }
+            if !vectors.model().is_remote() {
+                backlog.rest_after(of_batch.elapsed());
             }
             done += batch.len();
             self.context.backlog.report_progress(Progress { done, all });

@@ -135,7 +135,7 @@ pub(super) fn queue_erasure(store: &Store, record: &NamespaceRecord, path: &str)
 /// The context of namespaces with the built-in model.
 pub(super) fn context(store: &Arc<Store>, repositories: RepositoryHome) -> NamespaceContext {
     let settings = ModelSettings {
-        embedding: EmbeddingChoice::BuiltIn(BuiltInModel::Table),
+        embedding: EmbeddingChoice::BuiltIn(Some(BuiltInModel::Table)),
         chat: None,
         endpoint: None,
         embedding_deadline: Duration::from_secs(1),

@@ -200,7 +200,8 @@ pub(super) fn open_index(
     models: &Models,
 ) -> Result<Index> {
     finish_replacement(folder)?;
-    let current = models.current().model();
+    let current = models.current();
+    let current = current.model();
     let table = StaticTable::built_in().map_err(Error::internal)?;
     let settings = match Index::settings_of(folder, table) {
         Some(settings) => settings,
@@ -265,7 +266,7 @@ fn rebuilt_index(
     let vectors = models.current();
     let mut index = Index::open(folder, index_settings(vectors.model()).map_err(Error::internal)?)?;
     if let Some(head) = head {
-        catch_up(&mut index, repository, head, &Lookup { namespace, vectors: Some(vectors) })?;
+        catch_up(&mut index, repository, head, &Lookup { namespace, vectors: Some(&vectors) })?;
     }
     Ok(index)
 }

@@ -18,6 +18,7 @@ use crate::namespace::backlog::Backlog;
 use crate::namespace::context::NamespaceContext;
 use crate::namespace::disk_reserve::DiskReserve;
 use crate::namespace::ids::Ids;
+use crate::namespace::pace::Pace;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
 use crate::namespace::retention::SourceRetention;
@@ -68,7 +69,7 @@ impl SharedParts {
         reserve.release_for_start();
         let OpenStorage { store, repositories, bucket } = OpenStorage::open(config)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
-        let backlog = Arc::new(Backlog::default());
+        let backlog = Arc::new(open_backlog(&models)?);
         let metrics = if store.is_shared() { Metrics::of_node(clock.clone()) } else { Metrics::new(clock.clone()) };
         let metrics = Arc::new(metrics);
         // A claim of a namespace raises the ids above those of the former owner.
@@ -102,6 +103,14 @@ impl SharedParts {
             store,
         })
     }
+}
+
+/// Returns an empty backlog with the recorded pace.
+fn open_backlog(models: &Models) -> anyhow::Result<Backlog> {
+    Ok(match models.built_in_record()? {
+        Some(record) => Backlog::new(Pace::from(&record)),
+        None => Backlog::default(),
+    })
 }
 
 /// Reads the accepted writes of the records into a queue, and their paths into `pending`.

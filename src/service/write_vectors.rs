@@ -68,6 +68,14 @@ impl WriteVectors {
         Ok(Some(waiting))
     }
 
+    /// Returns how many memories of a namespace wait for vectors that follow in the background.
+    pub fn waiting_in(&self, account: &AccountId, namespace: &NamespaceName) -> Result<u64> {
+        if !self.are_deferred() {
+            return Ok(0);
+        }
+        Ok(self.store.namespace(account, namespace)?.map_or(0, |record| record.waiting))
+    }
+
     /// Waits until memories of any namespace get their vectors.
     pub fn next_indexed(&self) -> Notified<'_> {
         self.backlog.next_indexed()

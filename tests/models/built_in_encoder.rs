@@ -1,9 +1,11 @@
 //! The built-in encoder, whose vectors follow in the background.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{best_is_found_by_cue, memories, models_command, remember_all};
-use crate::support::{Server, fresh, index, stdout, wait_for};
+use crate::support::{BUILT_IN, Server, cuebase, fresh, index, stdout, wait_for};
 
 const ENCODER: &str = "[model]\nbuiltin = 'encoder'\n";
 
@@ -105,4 +107,87 @@ fn a_namespace_that_is_deleted_while_it_is_embedded_holds_nobody_up() {
     let id = write["id"].as_str().expect("an id");
     wait_for("the vectors of another namespace", || server.get(&format!("/v1/writes/{id}")).body["vectors"] == "done");
     wait_for("an empty backlog", || server.get("/v1/queue").body["vectors_waiting"] == 0);
+}
+
+/// Returns the settings of a server without any model settings: its data directory decides.
+fn start_undecided(data: &Path) -> Server {
+    let mut command = cuebase(data, &["serve", "--listen", "127.0.0.1:0"]);
+    command.env_remove(BUILT_IN);
+    Server::start_command(data, command)
+}
+
+/// Runs `cuebase models` with further arguments, without any model settings. Returns what it printed.
+fn models(data: &Path, arguments: &[&str]) -> String {
+    let mut command = cuebase(data, &[&["models"], arguments].concat());
+    let output = command.env_remove(BUILT_IN).output().expect("runs");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_new_directory_has_the_encoder_and_one_of_the_table_keeps_it() {
+    let (_folder, data) = fresh();
+    let server = start_undecided(&data);
+    let write = remember_and_wait(&server, "vectors", &[MEMORY]);
+    assert_eq!(write["vectors"], "done");
+    assert!(models(&data, &[]).contains("built-in-encoder:384:"));
+    drop(server);
+
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    remember_and_wait(&server, "words", &[MEMORY]);
+    drop(server);
+    let server = start_undecided(&data);
+    assert!(remember_and_wait(&server, "vectors", &["The kettle leaks."]).get("vectors").is_none());
+    assert!(models(&data, &[]).contains("static-table:"));
+}
+
+#[test]
+fn the_model_is_changed_while_the_server_runs_and_taken_back() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    let texts = [MEMORY, "Rates were raised by the bank.", "The kettle in the kitchen leaks since Monday."];
+    remember_and_wait(&server, "words", &texts);
+    drop(server);
+    let server = start_undecided(&data);
+    let state = || std::fs::read_to_string(index(&data, "default").join("state")).unwrap_or_default();
+
+    let tried = models(&data, &["use", "encoder", "--dry-run"]);
+    assert!(tried.contains("encoder instead of table") && tried.contains("nothing was changed"), "{tried}");
+    assert!(models(&data, &[]).contains("static-table:"));
+
+    models(&data, &["pause"]);
+    models(&data, &["use", "encoder", "--share", "100"]);
+    assert!(models(&data, &[]).contains("paused"));
+    assert!(state().contains("static-table:"));
+    assert!(server.retrieve("default", "q=kettle").contents()[0].contains("leaks"));
+
+    models(&data, &["resume"]);
+    wait_for("the encoder", || state().contains("built-in-encoder:"));
+    wait_for("its vectors", || best_is_found_by_cue(&server, "default", QUESTION));
+    assert!(server.retrieve("default", QUESTION).contents()[0].contains("Stripe"));
+
+    models(&data, &["use", "table"]);
+    wait_for("the table", || state().contains("static-table:"));
+    assert!(server.retrieve("default", "q=kettle").contents()[0].contains("leaks"));
+}
+
+#[test]
+fn a_change_is_refused_where_a_setting_decides() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, ENCODER);
+    let refused = cuebase(&data, &["models", "use", "table"]).env_remove(BUILT_IN).output().expect("runs");
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains("model.builtin says encoder"), "{error}");
+    drop(server);
+}
+
+#[test]
+fn a_share_is_a_percentage() {
+    let (_folder, data) = fresh();
+    let _server = Server::start_with_models(&data, "");
+    for (share, is_accepted) in [("0", false), ("101", false), ("half", false), ("25", true)] {
+        let output = cuebase(&data, &["models", "share", share]).output().expect("runs");
+        assert_eq!(output.status.success(), is_accepted, "{share}: {output:?}");
+    }
 }

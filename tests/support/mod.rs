@@ -82,11 +82,12 @@ pub(crate) fn cuebase(data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Model settings for the whole suite, from `CUEBASE_TEST_MODEL`: empty for the built-in model, `hosted` for an
-/// imitated provider, or the folder of a local encoder. Tests that choose a model themselves override these settings.
+/// Model settings for the whole suite, from `CUEBASE_TEST_MODEL`: empty for the built-in table, whose vectors are there at
+/// once, `hosted` for an imitated provider, or the folder of a local encoder. Tests that choose a model themselves override
+/// these settings.
 fn model_settings() -> Vec<(&'static str, String)> {
     match std::env::var("CUEBASE_TEST_MODEL").as_deref() {
-        Err(_) | Ok("") => Vec::new(),
+        Err(_) | Ok("") => vec![(BUILT_IN, "table".into())],
         Ok("hosted") => vec![
             ("CUEBASE_MODEL_BASE_URL", provider::Provider::shared().url.clone()),
             ("CUEBASE_MODEL_EMBEDDING", "imitation".into()),
@@ -96,7 +97,11 @@ fn model_settings() -> Vec<(&'static str, String)> {
     }
 }
 
-/// Returns a command for the binary with the settings of a file, without the suite's model settings.
+/// The setting of the built-in model.
+pub(crate) const BUILT_IN: &str = "CUEBASE_MODEL_BUILTIN";
+
+/// Returns a command for the binary with the settings of a file, without the suite's model settings. The built-in model is
+/// the table, unless the settings name one.
 pub(crate) fn with_models(data: &Path, settings: &str, arguments: &[&str]) -> Command {
     let file = data.with_extension("toml");
     std::fs::write(&file, settings).expect("writes");
@@ -104,6 +109,9 @@ pub(crate) fn with_models(data: &Path, settings: &str, arguments: &[&str]) -> Co
     command.arg("--config").arg(file);
     for (name, _) in model_settings() {
         command.env_remove(name);
+    }
+    if !settings.contains("builtin") {
+        command.env(BUILT_IN, "table");
     }
     command
 }
@@ -134,7 +142,7 @@ impl Server {
         Self::start_command(data, with_models(data, settings, &["serve", "--listen", "127.0.0.1:0"]))
     }
 
-    fn start_command(data: &Path, command: Command) -> Self {
+    pub(crate) fn start_command(data: &Path, command: Command) -> Self {
         let mut server = Self::try_start(data, command).unwrap_or_else(|| {
             let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
             panic!("the server exited before it listened: {log}");

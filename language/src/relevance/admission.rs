@@ -2,7 +2,8 @@
 //!
 //! A score is a calibrated probability, so a decision on scores means the same in every namespace. It has three steps.
 //! Nothing is admitted unless the best hit is likely enough: a query that nothing answers also has a best hit. Then a
-//! hit is admitted if it is likely enough itself, and if it is not far behind the best one.
+//! hit is admitted if it is likely enough itself, and if it is not far behind the best one. The first few hits need less,
+//! because the order of the first hits is less sure than that any of them answers.
 
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -31,7 +32,19 @@ struct Thresholds {
     hit: f32,
     /// The share of the best score below which a hit is not admitted.
     share: f32,
+    /// The same for the first [`FEW`] hits.
+    few: Few,
 }
+
+/// What the first few hits need.
+#[derive(Clone, Copy, Debug)]
+struct Few {
+    hit: f32,
+    share: f32,
+}
+
+/// How many hits are the first few.
+const FEW: usize = 4;
 
 /// The thresholds of one level.
 #[derive(Clone, Copy, Debug)]
@@ -45,16 +58,16 @@ struct LevelThresholds {
 // Chosen on the questions and queries of docs/evaluation.md#admission. `cuebase eval --scores` writes the scores from which
 // they can be chosen again.
 const RECALL: LevelThresholds = LevelThresholds {
-    whole: Thresholds { best: 0.05, hit: 0.02, share: 0.1 },
-    part: Thresholds { best: 0.02, hit: 0.01, share: 0.2 },
+    whole: Thresholds { best: 0.05, hit: 0.02, share: 0.1, few: Few { hit: 0.02, share: 0.1 } },
+    part: Thresholds { best: 0.02, hit: 0.01, share: 0.2, few: Few { hit: 0.01, share: 0.2 } },
 };
 const BALANCED: LevelThresholds = LevelThresholds {
-    whole: Thresholds { best: 0.12, hit: 0.05, share: 0.2 },
-    part: Thresholds { best: 0.04, hit: 0.02, share: 0.3 },
+    whole: Thresholds { best: 0.12, hit: 0.05, share: 0.2, few: Few { hit: 0.03, share: 0.1 } },
+    part: Thresholds { best: 0.04, hit: 0.02, share: 0.3, few: Few { hit: 0.02, share: 0.3 } },
 };
 const STRICT: LevelThresholds = LevelThresholds {
-    whole: Thresholds { best: 0.4, hit: 0.25, share: 0.5 },
-    part: Thresholds { best: 0.12, hit: 0.08, share: 0.5 },
+    whole: Thresholds { best: 0.4, hit: 0.25, share: 0.5, few: Few { hit: 0.25, share: 0.5 } },
+    part: Thresholds { best: 0.12, hit: 0.08, share: 0.5, few: Few { hit: 0.08, share: 0.5 } },
 };
 
 /// What the scores belong to.
@@ -98,11 +111,16 @@ impl Admission {
             Searched::Whole => level.whole,
             Searched::Part => level.part,
         };
-        let mut best = f32::NEG_INFINITY;
-        for score in scores {
-            best = best.max(*score);
+        let mut highest = scores.to_vec();
+        highest.sort_unstable_by(|a, b| b.total_cmp(a));
+        let best = highest.first().copied().unwrap_or(f32::NEG_INFINITY);
+        if best < thresholds.best {
+            return None;
         }
-        if best < thresholds.best { None } else { Some(thresholds.hit.max(best * thresholds.share)) }
+        let least = thresholds.hit.max(best * thresholds.share);
+        let Few { hit, share } = thresholds.few;
+        let last_of_few = highest.get(FEW - 1).copied().unwrap_or(f32::NEG_INFINITY);
+        Some(least.min(last_of_few.max(hit).max(best * share)))
     }
 
     /// Returns whether each of the hits with these scores is admitted.
@@ -128,7 +146,15 @@ mod tests {
 
     #[test]
     fn a_hit_far_behind_the_best_is_not_admitted() {
-        assert_eq!(Admission::Balanced.admitted(&[0.9, 0.3, 0.15, 0.01], Searched::Whole), [true, true, false, false]);
+        assert_eq!(Admission::Balanced.admitted(&[0.9, 0.3, 0.08, 0.01], Searched::Whole), [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_first_few_hits_need_less_than_later_ones() {
+        let scores = [0.5, 0.3, 0.07, 0.06, 0.06, 0.055];
+        let admitted = Admission::Balanced.admitted(&scores, Searched::Whole);
+        assert_eq!(admitted, [true, true, true, true, true, false], "the fifth is as likely as the fourth");
+        assert_eq!(Admission::Balanced.admitted(&[0.2, 0.02], Searched::Whole), [true, false]);
     }
 
     #[test]

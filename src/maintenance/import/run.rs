@@ -12,6 +12,7 @@ use super::{archives, bundle, conversations, documents, files, hindsight, mem0, 
 use crate::app::App;
 use crate::error::Result;
 use crate::maintenance::progress::Progress;
+use crate::maintenance::wait::wait_until_embedded;
 
 /// Imports a file or folder into a namespace, which is created if it does not exist.
 pub fn import(
@@ -45,6 +46,9 @@ pub fn import(
     if reads_whole_folder(format) && from.is_dir() {
         report.warnings.extend(special_file_warnings(from)?);
     }
+    if !options.dry_run {
+        wait_until_embedded(app, account, name, on_progress)?;
+    }
     Ok(ImportReport { format: format.name().to_owned(), tried: options.dry_run, ..report })
 }
 
@@ -66,5 +70,8 @@ pub fn import_mem0(
 ) -> Result<ImportReport> {
     let import = Import { app, account, name, from: Path::new(source), options, on_progress };
     let report = mem0::import_values(&import, vec![memories])?;
+    if !options.dry_run {
+        wait_until_embedded(app, account, name, on_progress)?;
+    }
     Ok(ImportReport { format: Format::Mem0.name().to_owned(), tried: options.dry_run, ..report })
 }

@@ -15,7 +15,7 @@ pub enum Column {
     /// issuer's signing key. `media`: the key that signs media URLs. `newest-id`: 16 bytes, the greatest id that was
     /// assigned in a deleted namespace, or before [`Column::NewestIds`] was added. `running-ms`: u64 little-endian, the
     /// total running time of services on this data directory. `directories`:
-    /// present while folders still have the names of format 1. `prices`: prices record. In a shared database also
+    /// present while folders still have the names of format 1. `prices`: prices record. `embedding`: embedding record. In a shared database also
     /// `cluster-id`: the text of a ULID, `cluster-settings`: record of the settings that all nodes have in common,
     /// `cluster-backup`: record of the backup in progress, and `cluster-revocation`: 16 bytes that every revocation
     /// replaces. A copy leaves out keys that begin with `cluster`, which belong

@@ -1,0 +1,147 @@
+//! `cuebase models use`, `share`, `pause` and `resume`: the change of the built-in embedding model.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Subcommand;
+use serde_json::Value;
+
+use super::models::{EmbeddingTimes, built_in_of, time_embedding};
+use crate::config::{BuiltInModel, Config};
+use crate::control::{self, Command};
+use crate::jobs::EmbeddingChange;
+use crate::model::Embedder;
+use crate::model::configured::built_in;
+use crate::model::vectors::BATCH_TEXTS;
+
+/// Cues of a memory: about 1.7 in conversations, more in long texts.
+const CUES_PER_MEMORY: f64 = 2.0;
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// A change of the built-in embedding model.
+#[derive(Subcommand)]
+pub(super) enum ModelsCommand {
+    /// Embed with another built-in model from now on
+    ///
+    /// Prints what changes in milliseconds, disk space and time. The memories are embedded again in the background, and
+    /// are found by their former vectors until then. The former model can be chosen again at any time.
+    ///
+    /// Example: cuebase models use encoder --share 25
+    Use {
+        /// encoder finds what is said in other words; table takes microseconds for a text
+        model: BuiltInModel,
+        /// How much of a processor core the change may take, in percent
+        #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+        share: Option<u8>,
+        /// Only print what would change
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Set how much of a processor core a change of the model may take
+    ///
+    /// Example: cuebase models share 100
+    Share {
+        /// In percent of a core, from 1 to 100
+        #[arg(value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+        percent: u8,
+    },
+    /// Pause a change of the model; memories are found by their former vectors meanwhile
+    Pause,
+    /// Go on with a change of the model
+    Resume,
+}
+
+/// Runs a command and prints what it did.
+pub(super) fn run(config: &Config, command: ModelsCommand) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match command {
+        ModelsCommand::Use { model, share, dry_run } => {
+            let listed = control::run(config, Command::Models, &|_| {})?;
+            print_comparison(&mut out, model, share, &listed)?;
+            if dry_run {
+                writeln!(out, "nothing was changed")?;
+                return Ok(());
+            }
+            let change = EmbeddingChange { model: Some(model), share_percent: share, is_paused: None };
+            let record = control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
+            let model = model.name();
+            match record["is_paused"] == true {
+                true => writeln!(out, "{model} is used when the change goes on: cuebase models resume")?,
+                false => writeln!(out, "{model} is used from now on; `cuebase models` shows the progress")?,
+            }
+        }
+        ModelsCommand::Share { percent } => {
+            let change = EmbeddingChange { share_percent: Some(percent), ..EmbeddingChange::default() };
+            control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
+            writeln!(out, "a change of the model takes at most {percent} % of a processor core")?;
+        }
+        ModelsCommand::Pause => {
+            let change = EmbeddingChange { is_paused: Some(true), ..EmbeddingChange::default() };
+            control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
+            writeln!(out, "the change of the model is paused; `cuebase models resume` goes on with it")?;
+        }
+        ModelsCommand::Resume => {
+            let change = EmbeddingChange { is_paused: Some(false), ..EmbeddingChange::default() };
+            control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
+            writeln!(out, "the change of the model goes on; `cuebase models` shows the progress")?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints what another built-in model changes.
+fn print_comparison(out: &mut impl Write, to: BuiltInModel, share: Option<u8>, listed: &Value) -> anyhow::Result<()> {
+    let Some(from) = built_in_of(&listed["built_in"]) else {
+        writeln!(out, "model      {}", to.name())?;
+        return Ok(());
+    };
+    if from == to {
+        writeln!(out, "model      {}, as before", to.name())?;
+        return Ok(());
+    }
+    let (former, next) = (built_in(from)?, built_in(to)?);
+    let (former_times, next_times) = (time_embedding(former.as_ref())?, time_embedding(next.as_ref())?);
+    let cues = listed["memories"].as_u64().unwrap_or(0) as f64 * CUES_PER_MEMORY;
+    let share = share.map_or_else(|| listed["built_in"]["share_percent"].as_f64().unwrap_or(100.0), f64::from);
+    let disk = cues * (bytes_per_cue(next.as_ref()) - bytes_per_cue(former.as_ref())) / MIB;
+    let work = next_times.batch.div_f64(BATCH_TEXTS as f64).mul_f64(cues * 100.0 / share);
+    writeln!(out, "model      {} instead of {}", to.name(), from.name())?;
+    writeln!(out, "one text   {:.2?} instead of {:.2?}, for each query that is new", next_times.one, former_times.one)?;
+    writeln!(out, "many texts {:.0} a second instead of {:.0}", rate(&next_times), rate(&former_times))?;
+    writeln!(out, "disk       about {disk:+.0} MiB for {cues:.0} cues")?;
+    writeln!(out, "time       about {} at {share:.0} % of a processor core", rounded(work))?;
+    Ok(())
+}
+
+/// Texts a second.
+fn rate(times: &EmbeddingTimes) -> f64 {
+    BATCH_TEXTS as f64 / times.batch.as_secs_f64()
+}
+
+/// Returns the bytes on disk of a cue's vector: a byte for each dimension in the index, and two in the records if the
+/// vector is kept there.
+fn bytes_per_cue(model: &dyn Embedder) -> f64 {
+    let dimensions = model.filled_dimensions() as f64;
+    if model.is_immediate() { dimensions } else { 3.0 * dimensions }
+}
+
+/// Returns a time in its largest unit.
+fn rounded(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        ..5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_printed_in_its_largest_unit() {
+        let printed = |seconds| rounded(Duration::from_secs(seconds));
+        assert_eq!([printed(2), printed(89), printed(100), printed(9000)], ["2 s", "89 s", "2 min", "2.5 h"]);
+    }
+}

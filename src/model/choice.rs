@@ -1,0 +1,89 @@
+//! Which built-in model a data directory has: what its record says, and otherwise what its age says.
+
+use cuebase_storage::Store;
+use cuebase_storage::records::EmbeddingRecord;
+
+use crate::config::BuiltInModel;
+
+/// How much of a processor core may compute vectors when the model is changed, in percent, until it is set.
+pub const SHARE_PERCENT_DEFAULT: u8 = 50;
+
+/// Returns the embedding record of a data directory, with the configured model if one is. A data directory without a
+/// record gets one: of the table if it has namespaces already, because its vectors are of the table.
+pub(super) fn record(store: &Store, configured: Option<BuiltInModel>) -> cuebase_storage::Result<EmbeddingRecord> {
+    let mut record = match store.embedding()? {
+        Some(record) => record,
+        None => {
+            let model = match configured {
+                Some(model) => model,
+                None if has_namespaces(store)? => BuiltInModel::Table,
+                None => BuiltInModel::DEFAULT,
+            };
+            store.put_embedding_if_absent(&EmbeddingRecord {
+                builtin: model.name().to_owned(),
+                share_percent: SHARE_PERCENT_DEFAULT,
+                is_paused: false,
+            })?
+        }
+    };
+    if let Some(model) = configured
+        && model.name() != record.builtin
+    {
+        record.builtin = model.name().to_owned();
+        store.put_embedding(&record)?;
+    }
+    Ok(record)
+}
+
+/// Returns the model of a record. A newer version may have stored the name of a model that this one does not have.
+pub(super) fn model_of(record: &EmbeddingRecord) -> BuiltInModel {
+    match BuiltInModel::named(&record.builtin) {
+        Some(model) => model,
+        None => {
+            let (unknown, used) = (&record.builtin, BuiltInModel::DEFAULT.name());
+            tracing::warn!(unknown, used, "the data directory has a built-in model that this version does not know");
+            BuiltInModel::DEFAULT
+        }
+    }
+}
+
+fn has_namespaces(store: &Store) -> cuebase_storage::Result<bool> {
+    for account in store.accounts()? {
+        if !store.namespaces(&account.account, None, 1)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebase_storage::records::NamespaceRecord;
+    use cuebase_storage::{AccountId, NamespaceId, NamespaceName};
+    use ulid::Ulid;
+
+    use super::*;
+
+    #[test]
+    fn a_new_data_directory_has_the_encoder_and_keeps_what_was_configured() {
+        let store = Store::in_memory().expect("creates");
+        assert_eq!(model_of(&record(&store, None).expect("a record")), BuiltInModel::Encoder);
+        assert_eq!(model_of(&record(&store, Some(BuiltInModel::Table)).expect("a record")), BuiltInModel::Table);
+        assert_eq!(model_of(&record(&store, None).expect("a record")), BuiltInModel::Table);
+    }
+
+    #[test]
+    fn a_data_directory_from_before_the_encoder_keeps_the_table() {
+        let store = Store::in_memory().expect("creates");
+        let id = NamespaceId::new(Ulid::from(1));
+        let namespace = NamespaceRecord::new(&AccountId::default(), &NamespaceName::default(), id, 0);
+        store.create_namespace(&namespace).expect("creates");
+        assert_eq!(model_of(&record(&store, None).expect("a record")), BuiltInModel::Table);
+    }
+
+    #[test]
+    fn an_unknown_model_is_the_default_one() {
+        let record = EmbeddingRecord { builtin: "later".into(), share_percent: 1, is_paused: false };
+        assert_eq!(model_of(&record), BuiltInModel::DEFAULT);
+    }
+}
