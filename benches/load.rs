@@ -6,6 +6,7 @@
 //! cargo bench --bench load                            # 10,000 messages
 //! cargo bench --bench load -- --messages 100000       # more
 //! cargo bench --bench load -- --messages 100000 --data FOLDER   # keeps the data, and reuses it if it exists
+//! CUEBASE_MODEL_BUILTIN=table cargo bench --bench load          # with the built-in table instead of the encoder
 //! ```
 //!
 //! Absolute times depend on the machine. Quote the ratio to the floor of the same run.
@@ -23,7 +24,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use corpus::Corpus;
-use cuebase::model::{StaticTable, index_settings};
+use cuebase::model::StaticTable;
 use cuebase_retrieval::Index;
 use loopback::{Client, Floor, Server};
 use retrievals::{Load, Percentiles, ms, query};
@@ -103,7 +104,6 @@ fn print_start(server: &Server) {
 
 /// Describes the size of the measured namespace. The server must be stopped.
 fn index_size(folder: &Path) -> io::Result<String> {
-    let settings = index_settings(StaticTable::built_in().map_err(io::Error::other)?).map_err(io::Error::other)?;
     // The folder of the namespace `bench` is `bench.<id>`.
     let indexes = folder.join("data/indexes/default");
     let mut own = None;
@@ -114,6 +114,8 @@ fn index_size(folder: &Path) -> io::Result<String> {
         }
     }
     let own = own.ok_or_else(|| io::Error::other("the namespace has no index"))?;
+    let table = StaticTable::built_in().map_err(io::Error::other)?;
+    let settings = Index::settings_of(&own, table).ok_or_else(|| io::Error::other("the index has no settings"))?;
     let index = Index::open(&own, settings).map_err(io::Error::other)?;
     let snapshot = index.published().load_full();
     Ok(format!("measured on {} memories with {} cues", snapshot.memory_count(), snapshot.cue_count()))
@@ -154,7 +156,28 @@ fn fill(server: &Server, messages: usize) -> io::Result<()> {
         }
     }
     println!("whole ingestion: {:.0} messages per second", messages as f64 / whole.elapsed().as_secs_f64());
+    wait_for_vectors(&mut client)
+}
+
+/// Waits for the vectors that follow in the background, and prints how fast they are computed meanwhile.
+fn wait_for_vectors(client: &mut Client) -> io::Result<()> {
+    let began = Instant::now();
+    let first = vectors_waiting(client)?;
+    while vectors_waiting(client)? > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    if first > 0 {
+        let seconds = began.elapsed().as_secs_f64();
+        println!("vectors of {first} memories that were left: {:.0} memories per second", first as f64 / seconds);
+    }
     Ok(())
+}
+
+/// Returns the number of memories without vectors; 0 if the model computes them at once.
+fn vectors_waiting(client: &mut Client) -> io::Result<u64> {
+    let (_, reply) = client.send("GET", "/v1/queue", "")?;
+    let queue: Value = serde_json::from_slice(&reply).unwrap_or_default();
+    Ok(queue["vectors_waiting"].as_u64().unwrap_or(0))
 }
 
 /// Measures the first retrieval of a server that has just started.
@@ -175,7 +198,7 @@ fn freshness(client: &mut Client) -> io::Result<Vec<f64>> {
         let token = marker(n);
         let body = json!({"namespace": "bench", "messages": [
             {"role": "user", "content": format!("Where is the {token} kept?")},
-            {"role": "assistant", "content": format!("The {token} is kept in the museum cellar.")},
+            {"role": "assistant", "content": format!("The {token} is kept in the museum cellar, on the second shelf behind the blue crates.")},
             {"role": "user", "content": "I moved it there last Friday with Tom."}]});
         let (status, reply) = client.send("POST", "/v1/memories", &body.to_string())?;
         assert_eq!(status, 202, "{}", String::from_utf8_lossy(&reply));

@@ -60,6 +60,7 @@ impl InProcessServer {
         let options = BTreeMap::from([
             (setting::general::data.key, folder.path().join("data").display().to_string()),
             (setting::payments::provider.key, "sandbox".to_owned()),
+            (setting::model::builtin.key, "table".to_owned()),
         ]);
         let config = Config::resolve(&options, |_| None, None).expect("settings");
         let app = App::open(&config).expect("opens");

@@ -50,7 +50,8 @@ impl Importer {
     fn new() -> Self {
         let folder = super::scratch();
         let data = folder.path().join("data").display().to_string();
-        let options = BTreeMap::from([(setting::general::data.key, data)]);
+        let table = "table".to_owned();
+        let options = BTreeMap::from([(setting::general::data.key, data), (setting::model::builtin.key, table)]);
         let config = Config::resolve(&options, |_| None, None).expect("settings");
         let importer = Self {
             app: App::open(&config).expect("opens"),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cuebase::app::App;
 use cuebase::clock::Clock;
-use cuebase::config::Config;
+use cuebase::config::{Config, setting};
 use cuebase::server::InProcess;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName};
 use hyper::{HeaderMap, Request};
@@ -114,17 +114,21 @@ impl Answer {
 }
 
 impl Api {
-    /// Opens the API with the default settings.
+    /// Opens the API with the default settings, but with the built-in table, whose vectors are there at once.
     pub(crate) fn open() -> Self {
         Self::open_with("")
     }
 
-    /// Opens the API with the settings of a file.
+    /// Opens the API with the settings of a file. The built-in model is the table, unless they name one.
     pub(crate) fn open_with(settings: &str) -> Self {
         let folder = tempfile::tempdir().expect("temporary directory");
         let file = folder.path().join("cuebase.toml");
         std::fs::write(&file, settings).expect("writes");
-        let mut config = Config::resolve(&BTreeMap::new(), |_| None, Some(&file)).expect("the settings are valid");
+        let mut options = BTreeMap::new();
+        if !settings.contains("builtin") {
+            options.insert(setting::model::builtin.key, "table".to_owned());
+        }
+        let mut config = Config::resolve(&options, |_| None, Some(&file)).expect("the settings are valid");
         config.data = folder.path().join("data");
         let template = Template::shared();
         template.copy_to(&config.data);

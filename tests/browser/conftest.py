@@ -46,7 +46,8 @@ class Service:
 
     def launch(self):
         """Starts the process with the data of the last one, at other addresses."""
-        environment = {"PATH": os.environ["PATH"], **self.settings}
+        # With the table, a write has its vectors at once, and the scores that a view shows do not change afterwards.
+        environment = {"PATH": os.environ["PATH"], "CUEBASE_MODEL_BUILTIN": "table", **self.settings}
         listen = ["--listen", "127.0.0.1:0", "--dashboard-listen", "127.0.0.1:0", "--data", str(self.data)]
         command, streams = [BINARY, *self.arguments, *listen], {"stdout": subprocess.PIPE, "stderr": self.log}
         self.process = subprocess.Popen(command, text=True, env=environment, cwd=self.folder, **streams)

@@ -191,3 +191,50 @@ fn a_share_is_a_percentage() {
         assert_eq!(output.status.success(), is_accepted, "{share}: {output:?}");
     }
 }
+
+#[test]
+fn a_time_limit_of_calls_does_not_cut_off_the_encoder() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, &format!("{ENCODER}timeout_ms = 1\n"));
+    assert_eq!(remember_and_wait(&server, "vectors", &[MEMORY])["vectors"], "done");
+}
+
+/// Memories that have their vectors before fresh ones are written.
+const FINISHED: usize = 2_000;
+/// Facts that are asked for as soon as they are written.
+const FACTS: usize = 30;
+const OBJECTS: [&str; 6] = ["garage", "boathouse", "cellar", "greenhouse", "attic", "workshop"];
+const PLACES: [&str; 5] = ["under the doormat", "behind the clock", "in a flower pot", "on the shelf", "in a boot"];
+
+/// Returns a fact of a person, and the question for it.
+fn fact(person: usize) -> (String, String) {
+    let (object, place) = (OBJECTS[person % OBJECTS.len()], PLACES[person % PLACES.len()]);
+    let text = format!("Neighbour P{person}x keeps the spare key of the {object} {place}.");
+    (text, format!("q=where+is+the+key+of+the+{object}+of+P{person}x&limit=1"))
+}
+
+/// Asks for facts as soon as they are written among others. Returns how many of them are first.
+fn fresh_facts_found(settings: &str, wait_for: &str) -> usize {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, settings);
+    let former: Vec<String> = (0..FINISHED).map(|person| fact(person).0).collect();
+    for part in former.chunks(100) {
+        remember_all(&server, "default", part);
+    }
+    remember_and_wait(&server, wait_for, &["The last of the former facts."]);
+    let mut first = 0;
+    for person in FINISHED..FINISHED + FACTS {
+        let (text, question) = fact(person);
+        remember_and_wait(&server, "words", &[&text]);
+        let found = server.retrieve("default", &question).contents();
+        first += usize::from(found.first().is_some_and(|content| content.contains(&format!("P{person}x"))));
+    }
+    first
+}
+
+#[test]
+fn fresh_facts_are_found_before_they_have_vectors_as_with_the_table() {
+    let with_table = fresh_facts_found("", "words");
+    let with_encoder = fresh_facts_found(ENCODER, "vectors");
+    assert!(with_encoder >= with_table && with_table > FACTS / 2, "{with_encoder} and {with_table} of {FACTS}");
+}
