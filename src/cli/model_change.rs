@@ -19,7 +19,7 @@ const CUES_PER_MEMORY: f64 = 2.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// A change of the built-in embedding model.
-#[derive(Subcommand)]
+#[derive(Clone, Copy, Subcommand)]
 pub(super) enum ModelsCommand {
     /// Embed with another built-in model from now on
     ///
