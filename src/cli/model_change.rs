@@ -106,9 +106,12 @@ fn print_comparison(out: &mut impl Write, to: BuiltInModel, share: Option<u8>, l
     let disk = cues * (bytes_per_cue(next.as_ref()) - bytes_per_cue(former.as_ref())) / MIB;
     let work = next_times.batch.div_f64(BATCH_TEXTS as f64).mul_f64(cues * 100.0 / share);
     writeln!(out, "model      {} instead of {}", to.name(), from.name())?;
-    writeln!(out, "one text   {:.2?} instead of {:.2?}, for each query that is new", next_times.one, former_times.one)?;
-    writeln!(out, "many texts {:.0} a second instead of {:.0}", rate(&next_times), rate(&former_times))?;
-    writeln!(out, "disk       about {disk:+.0} MiB for {cues:.0} cues")?;
+    writeln!(out, "a query    {:.1?} instead of {:.1?}, if it was not asked before", next_times.one, former_times.one)?;
+    writeln!(out, "memories   {:.0} texts a second instead of {:.0}", rate(&next_times), rate(&former_times))?;
+    match disk.abs() < 1.0 {
+        true => writeln!(out, "disk       less than 1 MiB")?,
+        false => writeln!(out, "disk       about {disk:+.0} MiB for {cues:.0} texts")?,
+    }
     writeln!(out, "time       about {} at {share:.0} % of a processor core", rounded(work))?;
     Ok(())
 }
@@ -129,6 +132,7 @@ fn bytes_per_cue(model: &dyn Embedder) -> f64 {
 fn rounded(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
+        ..1.0 => "1 s".to_owned(),
         ..90.0 => format!("{seconds:.0} s"),
         ..5400.0 => format!("{:.0} min", seconds / 60.0),
         _ => format!("{:.1} h", seconds / 3600.0),
@@ -142,6 +146,7 @@ mod tests {
     #[test]
     fn a_time_is_printed_in_its_largest_unit() {
         let printed = |seconds| rounded(Duration::from_secs(seconds));
-        assert_eq!([printed(2), printed(89), printed(100), printed(9000)], ["2 s", "89 s", "2 min", "2.5 h"]);
+        assert_eq!([printed(0), printed(2), printed(89), printed(100)], ["1 s", "2 s", "89 s", "2 min"]);
+        assert_eq!(printed(9000), "2.5 h");
     }
 }

@@ -58,7 +58,7 @@ fn has_namespaces(store: &Store) -> cuebase_storage::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_storage::records::NamespaceRecord;
+    use cuebase_storage::records::{AccountRecord, NamespaceRecord};
     use cuebase_storage::{AccountId, NamespaceId, NamespaceName};
     use ulid::Ulid;
 
@@ -75,8 +75,12 @@ mod tests {
     #[test]
     fn a_data_directory_from_before_the_encoder_keeps_the_table() {
         let store = Store::in_memory().expect("creates");
+        let account = AccountRecord { account: AccountId::default(), created_at_ms: 0, suspended: false };
+        let mut batch = store.batch();
+        batch.create_account(&account).expect("encodes");
+        store.commit(batch).expect("commits");
         let id = NamespaceId::new(Ulid::from(1));
-        let namespace = NamespaceRecord::new(&AccountId::default(), &NamespaceName::default(), id, 0);
+        let namespace = NamespaceRecord::new(&account.account, &NamespaceName::default(), id, 0);
         store.create_namespace(&namespace).expect("creates");
         assert_eq!(model_of(&record(&store, None).expect("a record")), BuiltInModel::Table);
     }
