@@ -56,37 +56,45 @@ pub(super) fn run(config: &Config, command: ModelsCommand) -> anyhow::Result<()>
     let mut out = std::io::stdout().lock();
     match command {
         ModelsCommand::Use { model, share, dry_run } => {
+            let change = EmbeddingChange { model: Some(model), share_percent: share, ..EmbeddingChange::default() };
+            // Refused before anything is measured.
+            send(config, EmbeddingChange { is_trial: true, ..change })?;
             let listed = control::run(config, Command::Models, &|_| {})?;
+            if built_in_of(&listed["built_in"]) == Some(model) && share.is_none() {
+                writeln!(out, "the model is {} already", model.name())?;
+                return Ok(());
+            }
             print_comparison(&mut out, model, share, &listed)?;
             if dry_run {
                 writeln!(out, "nothing was changed")?;
                 return Ok(());
             }
-            let change = EmbeddingChange { model: Some(model), share_percent: share, is_paused: None };
-            let record = control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
             let model = model.name();
-            match record["is_paused"] == true {
-                true => writeln!(out, "{model} is used when the change goes on: cuebase models resume")?,
-                false => writeln!(out, "{model} is used from now on; `cuebase models` shows the progress")?,
+            if send(config, change)?["is_paused"] == true {
+                writeln!(out, "{model} is used; existing memories follow after `cuebase models resume`")?;
+            } else {
+                writeln!(out, "{model} is used; existing memories follow, and `cuebase models` shows how far")?;
             }
         }
         ModelsCommand::Share { percent } => {
-            let change = EmbeddingChange { share_percent: Some(percent), ..EmbeddingChange::default() };
-            control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
+            send(config, EmbeddingChange { share_percent: Some(percent), ..EmbeddingChange::default() })?;
             writeln!(out, "a change of the model takes at most {percent} % of a processor core")?;
         }
         ModelsCommand::Pause => {
-            let change = EmbeddingChange { is_paused: Some(true), ..EmbeddingChange::default() };
-            control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
-            writeln!(out, "the change of the model is paused; `cuebase models resume` goes on with it")?;
+            send(config, EmbeddingChange { is_paused: Some(true), ..EmbeddingChange::default() })?;
+            writeln!(out, "changes of the model are paused until `cuebase models resume`")?;
         }
         ModelsCommand::Resume => {
-            let change = EmbeddingChange { is_paused: Some(false), ..EmbeddingChange::default() };
-            control::run(config, Command::ChangeEmbedding(change), &|_| {})?;
-            writeln!(out, "the change of the model goes on; `cuebase models` shows the progress")?;
+            send(config, EmbeddingChange { is_paused: Some(false), ..EmbeddingChange::default() })?;
+            writeln!(out, "changes of the model go on; `cuebase models` shows how far")?;
         }
     }
     Ok(())
+}
+
+/// Sends a change to the data directory. Returns the record of the model.
+fn send(config: &Config, change: EmbeddingChange) -> anyhow::Result<Value> {
+    control::run(config, Command::ChangeEmbedding(change), &|_| {})
 }
 
 /// Prints what another built-in model changes.
@@ -96,7 +104,6 @@ fn print_comparison(out: &mut impl Write, to: BuiltInModel, share: Option<u8>, l
         return Ok(());
     };
     if from == to {
-        writeln!(out, "model      {}, as before", to.name())?;
         return Ok(());
     }
     let (former, next) = (built_in(from)?, built_in(to)?);

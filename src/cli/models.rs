@@ -137,8 +137,10 @@ fn print_usage(out: &mut impl Write, usage: &Value) -> std::io::Result<()> {
         )?;
     }
     let change = &usage["built_in"];
-    if usage["backlog"].as_array().is_some_and(|backlog| !backlog.is_empty()) && change["is_paused"] == true {
-        writeln!(out, "paused     `cuebase models resume` goes on with the change of the model")?;
+    if change["is_paused"] == true {
+        writeln!(out, "changes    paused: `cuebase models resume` goes on with them")?;
+    } else if let Some(percent) = change["share_percent"].as_u64() {
+        writeln!(out, "changes    at most {percent} % of a processor core; see `cuebase models --help`")?;
     }
     for entry in usage["backlog"].as_array().into_iter().flatten() {
         let progress = match (entry["done"].as_u64(), entry["all"].as_u64()) {

@@ -18,7 +18,7 @@ use super::shares::Shares;
 use crate::accounts::Accounts;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
-use crate::namespace::backlog::Backlog;
+use crate::namespace::backlog::{Backlog, Need};
 use crate::namespace::ids::Ids;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
@@ -245,7 +245,7 @@ impl Node {
             self.parts.pending.add(entry);
         }
         if record.is_some_and(|record| record.id == namespace.id && record.waiting > 0) {
-            self.parts.backlog.add(namespace);
+            self.parts.backlog.add(namespace, Need::Missing);
         }
         // A request that accepts a write waits for this lock, so its write comes after those of the former owner.
         let order = self.parts.ids.hold(namespace.id);

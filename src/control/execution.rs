@@ -257,7 +257,12 @@ impl CommandRunner<'_> {
         write_at_others(self.app, &AccountId::default(), PeerTopic::WriteModelCalls)?;
         self.app.reads.models().note_calls()?;
         let mut backlog = Vec::new();
-        for (key, progress) in self.app.jobs.backlog() {
+        let listed = match self.host {
+            Host::Server(_) => self.app.jobs.backlog(),
+            // No job has looked for them.
+            Host::CommandLine => self.app.jobs.namespaces_in_need()?.into_iter().map(|key| (key, None)).collect(),
+        };
+        for (key, progress) in listed {
             let done = progress.map(|progress| progress.done);
             let all = progress.map(|progress| progress.all);
             backlog.push(json!({"account": key.account, "namespace": key.name, "done": done, "all": all}));

@@ -1,12 +1,15 @@
 //! The change of the built-in embedding model: to which one, and how fast.
 
+use cuebase_storage::NamespaceKey;
 use cuebase_storage::records::EmbeddingRecord;
 use serde::{Deserialize, Serialize};
 
 use super::Jobs;
+use super::reembedding::need_of;
 use crate::config::BuiltInModel;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::model::StaticTable;
 use crate::namespace::pace::Pace;
 
 /// What to change. What is `None` stays as it is.
@@ -18,12 +21,33 @@ pub struct EmbeddingChange {
     pub share_percent: Option<u8>,
     /// Whether no vectors are computed meanwhile.
     pub is_paused: Option<bool>,
+    /// Whether the change is only checked.
+    #[serde(default)]
+    pub is_trial: bool,
 }
 
 impl Jobs {
     /// Returns the record of the built-in model; `None` if another model is configured.
     pub fn built_in_record(&self) -> Result<Option<EmbeddingRecord>> {
         Ok(self.components.models.built_in_record()?)
+    }
+
+    /// Returns the namespaces that need vectors according to their records and indexes. In a running server it is those of
+    /// [`Self::backlog`].
+    pub fn namespaces_in_need(&self) -> Result<Vec<NamespaceKey>> {
+        let components = &self.components;
+        let table = StaticTable::built_in().map_err(Error::internal)?;
+        let current = components.models.current();
+        let mut found = Vec::new();
+        for account in components.store.accounts()? {
+            for record in components.store.namespaces(&account.account, None, usize::MAX)? {
+                let index = components.namespaces.index_path(&record);
+                if need_of(&record, &index, table, current.model().identity()).is_some() {
+                    found.push(record.key());
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Changes the built-in model or the pace of its change. The namespaces are embedded again in the background, and serve
@@ -57,6 +81,9 @@ impl Jobs {
         }
         record.share_percent = change.share_percent.unwrap_or(record.share_percent);
         record.is_paused = change.is_paused.unwrap_or(record.is_paused);
+        if change.is_trial {
+            return Ok(record);
+        }
         components.models.use_built_in(&record).map_err(Error::internal)?;
         components.backlog.set_pace(Pace::from(&record));
         components.backlog.model_changed();

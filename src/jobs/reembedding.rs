@@ -2,9 +2,11 @@
 //! model of the configuration has changed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use cuebase_retrieval::Index;
+use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{NamespaceKey, Store};
 
 use super::components::JobComponents;
@@ -13,8 +15,7 @@ use super::priority::lower_priority;
 use super::stop::{StopSignal, Wake};
 use crate::error::{Error, Result};
 use crate::model::{Models, StaticTable};
-use crate::namespace::backlog::{Backlog, Work};
-use crate::namespace::reembed::Embedded;
+use crate::namespace::backlog::{Backlog, Need, Work};
 use crate::namespace::registry::Namespaces;
 
 /// The work of the next run.
@@ -27,6 +28,21 @@ enum Task {
         /// Failures in a row.
         failures: u32,
     },
+}
+
+/// Returns why a namespace needs vectors, given the folder of its index and the identity of the configured model. `None` if it
+/// needs none.
+pub(super) fn need_of(
+    record: &NamespaceRecord,
+    index: &Path,
+    table: &'static StaticTable,
+    model: &str,
+) -> Option<Need> {
+    if record.waiting > 0 {
+        return Some(Need::Missing);
+    }
+    let is_outdated = Index::settings_of(index, table).is_some_and(|settings| settings.model != model);
+    is_outdated.then_some(Need::Change)
 }
 
 /// Computes the vectors of one namespace after another.
@@ -56,10 +72,10 @@ impl Reembedding {
         let current = current.model().identity();
         for account in self.store.accounts()? {
             for record in self.store.namespaces(&account.account, None, usize::MAX)? {
-                let index = self.namespaces.index_path(&record);
-                let is_outdated = Index::settings_of(&index, table).is_some_and(|settings| settings.model != current);
-                if record.waiting > 0 || is_outdated {
-                    self.backlog.add(&record.key());
+                match need_of(&record, &self.namespaces.index_path(&record), table, current) {
+                    Some(need) => self.backlog.add(&record.key(), need),
+                    // The model may be the former one again.
+                    None => self.backlog.end_change(record.id),
                 }
             }
         }
@@ -71,15 +87,11 @@ impl Reembedding {
         // After a panic, too, the backlog must know that the work on the namespace has ended.
         let caught = catch_unwind(AssertUnwindSafe(|| self.compute_vectors(&key)));
         match caught.unwrap_or_else(|_| Err(Error::internal("computing vectors panicked"))) {
-            Ok(Embedded::Completely) => self.backlog.finish(),
-            // Interrupted by a stop, or because it is the turn of another namespace.
-            Ok(Embedded::InPart) => {
+            Ok(None) => self.backlog.finish(),
+            // Interrupted by a stop, because it is the turn of another namespace, or because a change of the model rests.
+            Ok(Some(need)) => {
                 self.backlog.finish();
-                self.backlog.add(&key);
-            }
-            Ok(Embedded::Paused) => {
-                self.backlog.finish();
-                self.backlog.add_paused(&key);
+                self.backlog.add(&key, need);
             }
             Err(error) => {
                 let (account, namespace, failure) = (key.account.clone(), key.name.clone(), error.code());
@@ -97,11 +109,11 @@ impl Reembedding {
         Ok(())
     }
 
-    /// Computes the missing or outdated vectors of one namespace.
-    fn compute_vectors(&self, key: &NamespaceKey) -> Result<Embedded> {
+    /// Computes the missing or outdated vectors of one namespace. Returns what is left to do.
+    fn compute_vectors(&self, key: &NamespaceKey) -> Result<Option<Need>> {
         let lease = match self.namespaces.lease_key(key) {
             // Another process that owns the namespace computes them.
-            Err(Error::NamespaceGone | Error::NotOwner(_)) => return Ok(Embedded::Completely),
+            Err(Error::NamespaceGone | Error::NotOwner(_)) => return Ok(None),
             leased => leased?,
         };
         lease.reembed()

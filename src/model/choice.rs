@@ -8,31 +8,22 @@ use crate::config::BuiltInModel;
 /// How much of a processor core may compute vectors when the model is changed, in percent, until it is set.
 pub const SHARE_PERCENT_DEFAULT: u8 = 50;
 
-/// Returns the embedding record of a data directory, with the configured model if one is. A data directory without a
-/// record gets one: of the table if it has namespaces already, because its vectors are of the table.
+/// Returns the embedding record of a data directory. One without a record gets one: of the configured model if there is one,
+/// otherwise of the table if it has namespaces already, because their vectors are of the table.
 pub(super) fn record(store: &Store, configured: Option<BuiltInModel>) -> cuebase_storage::Result<EmbeddingRecord> {
-    let mut record = match store.embedding()? {
-        Some(record) => record,
-        None => {
-            let model = match configured {
-                Some(model) => model,
-                None if has_namespaces(store)? => BuiltInModel::Table,
-                None => BuiltInModel::DEFAULT,
-            };
-            store.put_embedding_if_absent(&EmbeddingRecord {
-                builtin: model.name().to_owned(),
-                share_percent: SHARE_PERCENT_DEFAULT,
-                is_paused: false,
-            })?
-        }
-    };
-    if let Some(model) = configured
-        && model.name() != record.builtin
-    {
-        record.builtin = model.name().to_owned();
-        store.put_embedding(&record)?;
+    if let Some(record) = store.embedding()? {
+        return Ok(record);
     }
-    Ok(record)
+    let model = match configured {
+        Some(model) => model,
+        None if has_namespaces(store)? => BuiltInModel::Table,
+        None => BuiltInModel::DEFAULT,
+    };
+    store.put_embedding_if_absent(&EmbeddingRecord {
+        builtin: model.name().to_owned(),
+        share_percent: SHARE_PERCENT_DEFAULT,
+        is_paused: false,
+    })
 }
 
 /// Returns the model of a record. A newer version may have stored the name of a model that this one does not have.
@@ -65,11 +56,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_data_directory_has_the_encoder_and_keeps_what_was_configured() {
-        let store = Store::in_memory().expect("creates");
-        assert_eq!(model_of(&record(&store, None).expect("a record")), BuiltInModel::Encoder);
-        assert_eq!(model_of(&record(&store, Some(BuiltInModel::Table)).expect("a record")), BuiltInModel::Table);
-        assert_eq!(model_of(&record(&store, None).expect("a record")), BuiltInModel::Table);
+    fn a_new_data_directory_has_the_encoder_or_what_is_configured_at_first() {
+        for (first, later, expected) in [
+            (None, Some(BuiltInModel::Table), BuiltInModel::Encoder),
+            (Some(BuiltInModel::Table), None, BuiltInModel::Table),
+        ] {
+            let store = Store::in_memory().expect("creates");
+            assert_eq!(model_of(&record(&store, first).expect("a record")), expected);
+            assert_eq!(model_of(&record(&store, later).expect("a record")), expected);
+        }
     }
 
     #[test]

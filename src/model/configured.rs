@@ -77,7 +77,8 @@ impl Models {
         let mut hosted = None;
         let current = match &settings.embedding {
             EmbeddingChoice::BuiltIn(configured) => {
-                let model = choice::model_of(&choice::record(store, *configured)?);
+                let record = choice::record(store, *configured)?;
+                let model = configured.unwrap_or_else(|| choice::model_of(&record));
                 if model == BuiltInModel::Encoder {
                     BuiltInEncoder::get()?.pack_in_background();
                 }

@@ -16,6 +16,8 @@ use super::pace::Pace;
 const WAIT_MIN: Duration = Duration::from_secs(1);
 /// The longest wait after a failure.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+/// The longest part of a rest, after which the thread looks whether its namespace was deleted.
+const REST_PART: Duration = Duration::from_millis(250);
 
 /// The namespaces that need vectors.
 #[derive(Default)]
@@ -35,12 +37,42 @@ struct BacklogState {
     /// The account of the last namespace that the thread took.
     last_account: Option<AccountId>,
     /// The namespace that the thread works on. It can be added to `waiting` again during that work.
-    current: Option<(NamespaceKey, Option<Progress>)>,
-    /// The pace of a change of the model.
-    pace: Pace,
-    /// Whether the namespaces with vectors of another model are to be listed, because the model was changed.
-    is_model_changed: bool,
+    current: Option<Current>,
+    change: ChangeState,
     stopping: bool,
+}
+
+/// The namespace that the thread works on.
+struct Current {
+    key: NamespaceKey,
+    need: Need,
+    progress: Option<Progress>,
+}
+
+/// The state of a change of the model.
+#[derive(Default)]
+struct ChangeState {
+    pace: Pace,
+    /// Until when no vectors are computed for it, so that it keeps its share of the processor.
+    rests_until: Option<Instant>,
+    /// Whether the namespaces with vectors of another model are to be listed, because the model was changed.
+    is_new: bool,
+}
+
+impl ChangeState {
+    /// Whether vectors may be computed for the change.
+    fn may_go_on(&self, now: Instant) -> bool {
+        !self.pace.is_paused && !self.is_new && self.rests_until.is_none_or(|until| until <= now)
+    }
+}
+
+/// Why a namespace needs vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// Memories wait for vectors of the model that the index has.
+    Missing,
+    /// The index has vectors of another model than the configured one.
+    Change,
 }
 
 /// When a namespace is tried again.
@@ -50,26 +82,22 @@ struct Retry {
     turn: u64,
     /// Failures in a row.
     failures: u32,
-    /// When it is ready.
-    at: ReadyAt,
-}
-
-/// When a namespace is ready for the thread.
-#[derive(Clone, Copy)]
-enum ReadyAt {
-    Once,
-    /// After the wait that follows a failure.
-    Time(Instant),
-    /// When the change of the model is no longer paused.
-    Resumption,
+    need: Need,
+    /// None if it can be tried at once.
+    not_before: Option<Instant>,
 }
 
 impl Retry {
-    fn is_ready(&self, now: Instant, pace: Pace) -> bool {
-        match self.at {
-            ReadyAt::Once => true,
-            ReadyAt::Time(at) => at <= now,
-            ReadyAt::Resumption => !pace.is_paused,
+    fn is_ready(&self, now: Instant, change: &ChangeState) -> bool {
+        self.not_before.is_none_or(|at| at <= now) && (self.need == Need::Missing || change.may_go_on(now))
+    }
+
+    /// Returns when the namespace will be ready, if the time alone decides it.
+    fn ready_at(&self, change: &ChangeState) -> Option<Instant> {
+        match self.need {
+            Need::Missing => self.not_before,
+            Need::Change if change.pace.is_paused => None,
+            Need::Change => self.not_before.max(change.rests_until),
         }
     }
 }
@@ -98,11 +126,11 @@ impl BacklogState {
         self.next_turn
     }
 
-    /// Removes the next namespace that is ready, and returns it with its number of failures in a row. Accounts take turns.
-    fn take_ready(&mut self, now: Instant) -> Option<(NamespaceKey, u32)> {
+    /// Removes the next namespace that is ready, and returns it. Accounts take turns.
+    fn take_ready(&mut self, now: Instant) -> Option<(NamespaceKey, Retry)> {
         let mut chosen: Option<(&NamespaceKey, &Retry)> = None;
         for (key, retry) in &self.waiting {
-            if !retry.is_ready(now, self.pace) {
+            if !retry.is_ready(now, &self.change) {
                 continue;
             }
             chosen = match chosen {
@@ -111,27 +139,33 @@ impl BacklogState {
             };
         }
         let (key, retry) = chosen?;
-        let (key, failures) = (key.clone(), retry.failures);
+        let (key, retry) = (key.clone(), retry.clone());
         self.waiting.remove(&key);
         self.last_account = Some(key.account.clone());
-        Some((key, failures))
+        Some((key, retry))
     }
 
-    /// Returns the earliest end of a wait after a failure.
+    /// Returns when the next namespace will be ready. `None` if no time says so.
     fn next_time(&self) -> Option<Instant> {
-        let mut earliest: Option<Instant> = None;
-        for retry in self.waiting.values() {
-            if let ReadyAt::Time(at) = retry.at {
-                earliest = Some(earliest.map_or(at, |other| other.min(at)));
+        self.waiting.values().filter_map(|retry| retry.ready_at(&self.change)).min()
+    }
+
+    /// Whether another namespace than the current one is ready, for one of some needs.
+    fn is_other_ready(&self, needs: &[Need]) -> bool {
+        let now = Instant::now();
+        let current = self.current.as_ref().map(|current| &current.key);
+        for (key, retry) in &self.waiting {
+            if Some(key) != current && needs.contains(&retry.need) && retry.is_ready(now, &self.change) {
+                return true;
             }
         }
-        earliest
+        false
     }
 
-    /// Returns the order of a namespace: first the accounts after the last one, then from the first on.
-    fn order<'a>(&self, key: &'a NamespaceKey, retry: &Retry) -> (bool, &'a AccountId, u64) {
+    /// Returns the order of a namespace: missing vectors first, then the accounts after the last one, then from the first on.
+    fn order<'a>(&self, key: &'a NamespaceKey, retry: &Retry) -> (Need, bool, &'a AccountId, u64) {
         let is_after_wrap = self.last_account.as_ref().is_some_and(|last| key.account <= *last);
-        (is_after_wrap, &key.account, retry.turn)
+        (retry.need, is_after_wrap, &key.account, retry.turn)
     }
 }
 
@@ -139,57 +173,60 @@ impl Backlog {
     /// Creates a backlog with the pace of a change of the model.
     pub fn new(pace: Pace) -> Self {
         let backlog = Self::default();
-        backlog.state.lock().pace = pace;
+        backlog.state.lock().change.pace = pace;
         backlog
     }
 
     /// Adds a namespace that needs vectors.
-    pub fn add(&self, key: &NamespaceKey) {
-        self.add_ready_at(key, ReadyAt::Once);
-    }
-
-    /// Adds a namespace with vectors of another model, for when the change of the model is no longer paused.
-    pub fn add_paused(&self, key: &NamespaceKey) {
-        self.add_ready_at(key, ReadyAt::Resumption);
-    }
-
-    fn add_ready_at(&self, key: &NamespaceKey, at: ReadyAt) {
+    pub fn add(&self, key: &NamespaceKey, need: Need) {
         let mut state = self.state.lock();
         let turn = state.take_turn();
-        state.waiting.entry(key.clone()).or_insert(Retry { turn, failures: 0, at });
+        let retry = state.waiting.entry(key.clone()).or_insert(Retry { turn, failures: 0, need, not_before: None });
+        retry.need = retry.need.min(need);
         drop(state);
         self.changed.notify_all();
     }
 
     /// Makes the thread list the namespaces with vectors of another model.
     pub fn model_changed(&self) {
-        self.state.lock().is_model_changed = true;
+        self.state.lock().change.is_new = true;
         self.changed.notify_all();
     }
 
     /// Sets the pace of a change of the model.
     pub fn set_pace(&self, pace: Pace) {
-        self.state.lock().pace = pace;
+        let mut state = self.state.lock();
+        state.change.pace = pace;
+        state.change.rests_until = None;
+        drop(state);
         self.changed.notify_all();
     }
 
-    /// The pace of a change of the model.
-    pub fn pace(&self) -> Pace {
-        self.state.lock().pace
+    /// Whether vectors may be computed for a change of the model.
+    pub fn may_change(&self) -> bool {
+        self.state.lock().change.may_go_on(Instant::now())
     }
 
-    /// Rests after some work on a change of the model. Ends early when there is something else to do.
-    pub fn rest_after(&self, work: Duration) {
+    /// Begins the rest after some work on a change of the model.
+    pub fn begin_rest(&self, work: Duration) {
         let mut state = self.state.lock();
-        let end = Instant::now() + state.pace.rest_after(work);
-        loop {
-            let now = Instant::now();
-            let other = state.waiting.values().any(|retry| retry.is_ready(now, state.pace));
-            if now >= end || other || state.stopping || state.pace.is_paused || state.is_model_changed {
-                return;
-            }
-            self.changed.wait_until(&mut state, end);
+        let rest = state.change.pace.rest_after(work);
+        state.change.rests_until = if rest.is_zero() { None } else { Some(Instant::now() + rest) };
+    }
+
+    /// Waits for a part of the rest. Returns false if it is over, or if there is something else to do.
+    pub fn rest(&self) -> bool {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        let Some(until) = state.change.rests_until.filter(|until| *until > now) else { return false };
+        if state.stopping || state.change.pace.is_paused || state.change.is_new {
+            return false;
         }
+        if state.is_other_ready(&[Need::Missing]) {
+            return false;
+        }
+        self.changed.wait_until(&mut state, until.min(now + REST_PART));
+        true
     }
 
     /// Wakes the callers of [`Self::next_indexed`], because memories got their vectors.
@@ -207,9 +244,7 @@ impl Backlog {
         let mut state = self.state.lock();
         if !state.waiting.is_empty() {
             for retry in state.waiting.values_mut() {
-                if let ReadyAt::Time(_) = retry.at {
-                    retry.at = ReadyAt::Once;
-                }
+                retry.not_before = None;
             }
             self.changed.notify_all();
         }
@@ -217,17 +252,20 @@ impl Backlog {
 
     /// Stores the progress of the current namespace.
     pub fn report_progress(&self, progress: Progress) {
-        if let Some((_, current)) = &mut self.state.lock().current {
-            *current = Some(progress);
+        if let Some(current) = &mut self.state.lock().current {
+            current.progress = Some(progress);
         }
     }
 
     /// The namespaces that need vectors, with the progress of the current one.
     pub fn list(&self) -> Vec<(NamespaceKey, Option<Progress>)> {
         let state = self.state.lock();
-        let mut list = Vec::from_iter(state.current.clone());
+        let mut list = Vec::new();
+        if let Some(current) = &state.current {
+            list.push((current.key.clone(), current.progress));
+        }
         for key in state.waiting.keys() {
-            let is_current = matches!(&state.current, Some((current, _)) if current == key);
+            let is_current = state.current.as_ref().is_some_and(|current| current.key == *key);
             if !is_current {
                 list.push((key.clone(), None));
             }
@@ -238,13 +276,18 @@ impl Backlog {
     /// Whether a namespace needs vectors, or gets them at the moment.
     pub fn contains(&self, id: NamespaceId) -> bool {
         let state = self.state.lock();
-        let is_current = matches!(&state.current, Some((key, _)) if key.id == id);
+        let is_current = state.current.as_ref().is_some_and(|current| current.key.id == id);
         is_current || state.waiting.keys().any(|key| key.id == id)
     }
 
-    /// Removes a namespace that this process gives up. Work on it in progress ends when it meets its loss.
+    /// Removes a namespace that this process gives up, or that was deleted. Work on it in progress ends when it meets its loss.
     pub fn remove_namespace(&self, id: NamespaceId) {
         self.state.lock().waiting.retain(|key, _| key.id != id);
+    }
+
+    /// Removes a namespace that waits for a change of the model, because its index has vectors of that model.
+    pub fn end_change(&self, id: NamespaceId) {
+        self.state.lock().waiting.retain(|key, retry| key.id != id || retry.need != Need::Change);
     }
 
     /// Removes all namespaces that wait, when this process owns none any more.
@@ -254,15 +297,12 @@ impl Backlog {
 
     /// Whether other namespaces wait for the thread, and it should soon go on with one of them.
     pub fn others_are_ready(&self) -> bool {
-        let now = Instant::now();
-        let state = self.state.lock();
-        state.waiting.values().any(|retry| retry.is_ready(now, state.pace))
+        self.state.lock().is_other_ready(&[Need::Missing, Need::Change])
     }
 
-    /// Whether the thread must end its work on a change of the model: it is paused, or to another model now.
-    pub fn must_pause(&self) -> bool {
-        let state = self.state.lock();
-        state.pace.is_paused || state.is_model_changed
+    /// Whether memories of other namespaces wait for vectors, which come before a change of the model.
+    pub fn others_miss_vectors(&self) -> bool {
+        self.state.lock().is_other_ready(&[Need::Missing])
     }
 
     /// Whether the thread must stop.
@@ -283,13 +323,13 @@ impl Backlog {
             if state.stopping {
                 return None;
             }
-            if std::mem::take(&mut state.is_model_changed) {
+            if std::mem::take(&mut state.change.is_new) {
                 return Some(Work::FindOutdated);
             }
             let now = Instant::now();
-            if let Some((key, failures)) = state.take_ready(now) {
-                state.current = Some((key.clone(), None));
-                return Some(Work::Embed(key, failures));
+            if let Some((key, retry)) = state.take_ready(now) {
+                state.current = Some(Current { key: key.clone(), need: retry.need, progress: None });
+                return Some(Work::Embed(key, retry.failures));
             }
             match state.next_time() {
                 Some(at) => drop(self.changed.wait_until(&mut state, at)),
@@ -308,9 +348,9 @@ impl Backlog {
     pub fn retry_later(&self, key: NamespaceKey, failures: u32) -> Duration {
         let wait = (WAIT_MIN * 2u32.saturating_pow((failures - 1).min(16))).min(WAIT_MAX);
         let mut state = self.state.lock();
-        state.current = None;
-        let turn = state.take_turn();
-        state.waiting.insert(key, Retry { turn, failures, at: ReadyAt::Time(Instant::now() + wait) });
+        let need = state.current.take().map_or(Need::Missing, |current| current.need);
+        let (turn, not_before) = (state.take_turn(), Some(Instant::now() + wait));
+        state.waiting.insert(key, Retry { turn, failures, need, not_before });
         wait
     }
 }
@@ -341,35 +381,69 @@ mod tests {
         }
     }
 
+    fn paced(share_percent: u8, is_paused: bool) -> Pace {
+        Pace { share_percent, is_paused }
+    }
+
     #[test]
-    fn a_paused_change_of_the_model_waits_and_other_work_does_not() {
-        let backlog = Backlog::new(Pace { share_percent: 50, is_paused: true });
-        backlog.add_paused(&key("x"));
-        assert!(!backlog.others_are_ready() && backlog.must_pause());
-        backlog.add(&key("y"));
+    fn a_paused_change_of_the_model_waits_and_missing_vectors_do_not() {
+        let backlog = Backlog::new(paced(50, true));
+        backlog.add(&key("x"), Need::Change);
+        assert!(!backlog.others_are_ready() && !backlog.may_change());
+        backlog.add(&key("y"), Need::Missing);
         assert_eq!(backlog.next(), embed("y", 0));
         backlog.finish();
-        backlog.set_pace(Pace { share_percent: 50, is_paused: false });
-        assert!(!backlog.must_pause());
+        backlog.set_pace(paced(50, false));
+        assert!(backlog.may_change());
+        assert_eq!(backlog.next(), embed("x", 0));
+    }
+
+    #[test]
+    fn a_memory_without_vectors_ends_the_wait_of_its_namespace_for_a_paused_change() {
+        let backlog = Backlog::new(paced(50, true));
+        backlog.add(&key("x"), Need::Change);
+        backlog.add(&key("x"), Need::Missing);
         assert_eq!(backlog.next(), embed("x", 0));
     }
 
     #[test]
     fn a_changed_model_is_the_next_work_and_ends_the_former_change() {
         let backlog = Backlog::default();
-        backlog.add(&key("x"));
+        backlog.add(&key("x"), Need::Change);
         backlog.model_changed();
-        assert!(backlog.must_pause());
+        assert!(!backlog.may_change());
         assert_eq!(backlog.next(), Some(Work::FindOutdated));
-        assert!(!backlog.must_pause());
+        assert!(backlog.may_change());
         assert_eq!(backlog.next(), embed("x", 0));
     }
 
     #[test]
-    fn a_rest_ends_when_others_are_ready() {
-        let backlog = Backlog::new(Pace { share_percent: 1, is_paused: false });
-        backlog.add(&key("x"));
-        backlog.rest_after(Duration::from_secs(3600));
+    fn during_a_rest_only_missing_vectors_are_computed() {
+        let backlog = Backlog::new(paced(1, false));
+        backlog.add(&key("x"), Need::Change);
+        backlog.add(&key("z"), Need::Change);
+        assert_eq!(backlog.next(), embed("x", 0));
+        backlog.begin_rest(Duration::from_secs(60));
+        assert!(!backlog.may_change() && !backlog.others_are_ready());
+        assert!(backlog.rest(), "it goes on");
+        backlog.add(&key("y"), Need::Missing);
+        assert!(!backlog.rest() && backlog.others_miss_vectors());
+        backlog.finish();
+        backlog.add(&key("x"), Need::Change);
+        assert_eq!(backlog.next(), embed("y", 0));
+        backlog.finish();
+        assert!(!backlog.others_are_ready(), "the others still rest");
+        backlog.set_pace(paced(100, false));
+        assert!(backlog.others_are_ready());
+    }
+
+    #[test]
+    fn a_namespace_that_lacks_vectors_again_holds_nobody_up() {
+        let backlog = Backlog::default();
+        backlog.add(&key("x"), Need::Missing);
+        assert_eq!(backlog.next(), embed("x", 0));
+        backlog.add(&key("x"), Need::Missing);
+        assert!(!backlog.others_are_ready());
     }
 
     #[test]
@@ -377,7 +451,7 @@ mod tests {
         let backlog = Backlog::default();
         let namespace = key("x").id;
         assert!(!backlog.contains(namespace));
-        backlog.add(&key("x"));
+        backlog.add(&key("x"), Need::Missing);
         assert!(backlog.contains(namespace));
         assert_eq!(backlog.next(), embed("x", 0));
         assert!(backlog.contains(namespace), "it gets its vectors");
@@ -394,14 +468,14 @@ mod tests {
             ..key(name)
         };
         for (account, name) in [("b", "z"), ("b", "y"), ("a", "x"), ("c", "w")] {
-            backlog.add(&of(account, name));
+            backlog.add(&of(account, name), Need::Missing);
         }
         let mut taken = Vec::new();
         for _ in 0..2 {
             taken.push(taken_key(&backlog));
         }
         // More work of an account that had its turn waits for the others.
-        backlog.add(&of("a", "x"));
+        backlog.add(&of("a", "x"), Need::Missing);
         while backlog.others_are_ready() {
             taken.push(taken_key(&backlog));
         }
@@ -411,16 +485,16 @@ mod tests {
     #[test]
     fn a_failed_namespace_waits_until_the_model_answers() {
         let backlog = Backlog::default();
-        backlog.add(&key("x"));
+        backlog.add(&key("x"), Need::Missing);
         assert_eq!(backlog.next(), embed("x", 0));
         assert_eq!(backlog.retry_later(key("x"), 1), WAIT_MIN);
         backlog.retry_now();
         assert_eq!(backlog.next(), embed("x", 1));
         // The shortest wait can end during the test.
         assert_eq!(backlog.retry_later(key("x"), 30), WAIT_MAX);
-        backlog.add(&key("y"));
+        backlog.add(&key("y"), Need::Missing);
         assert_eq!(backlog.next(), embed("y", 0), "x waits");
-        backlog.add(&key("y"));
+        backlog.add(&key("y"), Need::Missing);
         backlog.finish();
         assert_eq!(backlog.next(), embed("y", 0), "it was added again during the work");
         backlog.finish();

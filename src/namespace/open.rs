@@ -263,6 +263,7 @@ impl Namespace {
         self.end.set(end);
         let _writer = self.writer.lock();
         // Nobody waits any longer for its vectors.
+        self.context.backlog.remove_namespace(self.id);
         self.context.backlog.notify_indexed();
     }
 

@@ -19,7 +19,7 @@ use super::writer_state::WriterState;
 use crate::error::{Error, Result};
 use crate::model::vectors::BATCH_TEXTS;
 use crate::model::{Vectors, index_settings};
-use crate::namespace::backlog::Progress;
+use crate::namespace::backlog::{Need, Progress};
 
 /// Memories that are embedded in one batch.
 const BATCH_MEMORIES: usize = 256;
@@ -31,29 +31,28 @@ const TURN: Duration = Duration::from_secs(2);
 /// Batches between two log lines about the progress of a re-embedding.
 const BATCHES_PER_LOG_LINE: usize = 16;
 
-/// How far the vectors of a namespace were computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Embedded {
-    /// All memories have vectors of the current model.
-    Completely,
-    /// The work was interrupted, and goes on later.
-    InPart,
-    /// The index has vectors of another model, and the change of the model is paused.
-    Paused,
-}
-
 impl Namespace {
-    /// Computes missing vectors, or all vectors if the index has those of another model.
-    pub fn reembed(&self) -> Result<Embedded> {
-        let vectors = self.context.models.current();
-        let is_complete = if self.snapshot().model() == vectors.model().identity() {
-            self.embed_missing(&vectors)?
-        } else if self.context.backlog.pace().is_paused {
-            return Ok(Embedded::Paused);
-        } else {
-            self.reembed_all(&vectors)?
-        };
-        Ok(if is_complete { Embedded::Completely } else { Embedded::InPart })
+    /// Computes missing vectors, or all vectors if the index has those of another model. Returns what is left to do.
+    pub fn reembed(&self) -> Result<Option<Need>> {
+        let current = self.context.models.current();
+        if self.snapshot().model() == current.model().identity() {
+            return Ok(if self.embed_missing(&current)? { None } else { Some(Need::Missing) });
+        }
+        // New memories do not wait until the change of the model is complete.
+        if let Some(former) = self.context.models.of(self.snapshot().model())
+            && former.model().is_deferred()
+            && !self.embed_missing(&former)?
+        {
+            return Ok(Some(Need::Missing));
+        }
+        if !self.context.backlog.may_change() {
+            return Ok(Some(Need::Change));
+        }
+        if self.reembed_all(&current)? {
+            return Ok(None);
+        }
+        let is_changed = self.snapshot().model() == current.model().identity();
+        Ok(Some(if is_changed { Need::Missing } else { Need::Change }))
     }
 
     /// Computes missing vectors. Returns false if interrupted.
@@ -82,7 +81,7 @@ impl Namespace {
             done += indexed;
             self.context.backlog.report_progress(Progress { done, all: all.max(done) });
             if all > BATCH_MEMORIES {
-                tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were computed");
+                tracing::debug!(account = %self.account, namespace = %self.name, done, all, "missing vectors were computed");
             }
         }
     }
@@ -202,25 +201,28 @@ impl Namespace {
 
     /// Computes and stores the vectors of all memories that changed between two commits. Returns false if interrupted.
     fn embed_changes(&self, from: Option<Head>, to: CommitId, vectors: &Vectors, erasures: u64) -> Result<bool> {
+        let began = Instant::now();
+        let mut worked_from = began;
         let mut memories: Vec<Memory> = Vec::new();
         for change in self.repository.changes(from.map(commit_at), to)? {
             memories.extend(sync::read_change(change, &sync::Lookup::without_vectors()).ok());
         }
         let (all, mut done) = (memories.len(), 0);
-        let began = Instant::now();
         for (number, batch) in batches(&memories).into_iter().enumerate() {
             let backlog = &self.context.backlog;
-            let is_turn_over = began.elapsed() >= TURN && backlog.others_are_ready();
-            if backlog.is_stopping() || backlog.must_pause() || self.end.is_set() || is_turn_over {
+            let is_turn_over = backlog.others_miss_vectors() || (began.elapsed() >= TURN && backlog.others_are_ready());
+            if backlog.is_stopping() || !backlog.may_change() || self.end.is_set() || is_turn_over {
                 return Ok(false);
             }
-            let of_batch = Instant::now();
             if !self.embed_memories(batch, vectors, erasures)? {
                 return Ok(false);
             }
+            // A model elsewhere takes no time of this processor.
             if !vectors.model().is_remote() {
-                backlog.rest_after(of_batch.elapsed());
+                backlog.begin_rest(worked_from.elapsed());
+                while !self.end.is_set() && backlog.rest() {}
             }
+            worked_from = Instant::now();
             done += batch.len();
             self.context.backlog.report_progress(Progress { done, all });
             if number % BATCHES_PER_LOG_LINE == 0 {
@@ -256,7 +258,7 @@ impl Namespace {
             self.context.store.put_namespace(&writer.record)?;
         }
         if waiting > 0 {
-            self.context.backlog.add(&self.key());
+            self.context.backlog.add(&self.key(), Need::Missing);
         }
         Ok(())
     }

@@ -211,7 +211,8 @@ pub(super) fn open_index(
     if settings.model == current.identity() && next.exists() {
         std::fs::remove_dir_all(&next)?;
     }
-    let vectors = models.of(&settings.model);
+    let model = settings.model.clone();
+    let vectors = models.of(&model);
     let lookup = Lookup { namespace, vectors: vectors.as_deref() };
     let reason = match open_at_head(folder, settings, repository, head, &lookup) {
         Ok(index) if index.head().is_none() || head.is_some() => return Ok(index),
@@ -221,7 +222,7 @@ pub(super) fn open_index(
         Err(error) => error.code(),
     };
     tracing::warn!(index = %folder.display(), reason, "rebuilding the index from git");
-    rebuilt_index(folder, repository, head, namespace, models)
+    rebuilt_index(folder, &model, repository, head, namespace, models)
 }
 
 /// Finishes the replacement of an index that a crash interrupted.
@@ -252,9 +253,11 @@ fn open_at_head(
     Ok(index)
 }
 
-/// Rebuilds an index from git at the head, with the vectors of the configured model.
+/// Rebuilds an index from git at the head, with the vectors of the model that it had, or of the configured one if that is
+/// not available.
 fn rebuilt_index(
     folder: &Path,
+    model: &str,
     repository: &Repository,
     head: Option<CommitId>,
     namespace: NamespaceId,
@@ -263,7 +266,7 @@ fn rebuilt_index(
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
     }
-    let vectors = models.current();
+    let vectors = models.of(model).unwrap_or_else(|| models.current());
     let mut index = Index::open(folder, index_settings(vectors.model()).map_err(Error::internal)?)?;
     if let Some(head) = head {
         catch_up(&mut index, repository, head, &Lookup { namespace, vectors: Some(&vectors) })?;
@@ -326,7 +329,7 @@ pub(super) fn rebuild_served(
     models: &Models,
 ) -> Result<()> {
     let published = index.published();
-    *index = rebuilt_index(index.folder(), repository, head, namespace, models)?;
+    *index = rebuilt_index(index.folder(), index.model(), repository, head, namespace, models)?;
     index.publish_to(published);
     Ok(())
 }

@@ -18,6 +18,7 @@ use cuebase_storage::records::{
 use jiff::Timestamp;
 use rayon::prelude::*;
 
+use super::backlog::Need;
 use super::heads;
 use super::open::Namespace;
 use super::plan::{Content, FileChange, Plan, PlanContext, PlannedFile};
@@ -295,7 +296,7 @@ impl Namespace {
         writer.has_path_writes |= !path_writes.is_empty();
         writer.record = record;
         if writer.record.waiting > 0 {
-            self.context.backlog.add(&self.key());
+            self.context.backlog.add(&self.key(), Need::Missing);
         }
         writer.unacknowledged.clear();
         if !std::mem::take(&mut writer.terms).is_empty() {

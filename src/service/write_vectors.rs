@@ -50,12 +50,9 @@ impl WriteVectors {
         }
     }
 
-    /// Returns how many memories of an account wait for vectors. `None` for a model whose vectors do not follow in the
-    /// background.
+    /// Returns how many memories of an account wait for vectors, or for those of another model. `None` if there are none, and
+    /// vectors do not follow in the background.
     pub fn waiting(&self, account: &AccountId) -> Result<Option<u64>> {
-        if !self.are_deferred() {
-            return Ok(None);
-        }
         let mut waiting = 0;
         for (key, _) in self.backlog.list() {
             if key.account != *account {
@@ -65,7 +62,7 @@ impl WriteVectors {
                 waiting += if self.is_outdated(&record) { record.memories } else { record.waiting };
             }
         }
-        Ok(Some(waiting))
+        Ok(if waiting > 0 || self.are_deferred() { Some(waiting) } else { None })
     }
 
     /// Returns how many memories of a namespace wait for vectors that follow in the background.
@@ -128,7 +125,8 @@ impl WriteVectors {
         }
     }
 
-    /// Whether memories of a namespace await vectors.
+    /// Whether memories of a namespace await vectors: those of the model that its index has, until a change of the model is
+    /// complete.
     fn await_vectors(
         &self,
         account: &AccountId,
@@ -140,8 +138,6 @@ impl WriteVectors {
         if lease.id() != id {
             return Err(Error::NamespaceGone);
         }
-        let snapshot = lease.snapshot();
-        let is_outdated = snapshot.model() != self.models.current().model().identity();
-        Ok(is_outdated || snapshot.any_waits(paths.iter().copied()))
+        Ok(lease.snapshot().any_waits(paths.iter().copied()))
     }
 }

@@ -158,9 +158,18 @@ fn the_model_is_changed_while_the_server_runs_and_taken_back() {
 
     models(&data, &["pause"]);
     models(&data, &["use", "encoder", "--share", "100"]);
-    assert!(models(&data, &[]).contains("paused"));
+    let printed = models(&data, &[]);
+    assert!(printed.contains("paused") && printed.contains("behind"), "{printed}");
     assert!(state().contains("static-table:"));
     assert!(server.retrieve("default", "q=kettle").contents()[0].contains("leaks"));
+    let later = remember_and_wait(&server, "vectors", &["The ladder is behind the shed."]);
+    assert_eq!(later["vectors"], "done", "a new memory has the former vectors");
+
+    // The former model again, and back: nothing is left waiting.
+    models(&data, &["use", "table"]);
+    wait_for("no change", || !models(&data, &[]).contains("behind"));
+    models(&data, &["use", "encoder"]);
+    wait_for("a paused change", || models(&data, &[]).contains("behind"));
 
     models(&data, &["resume"]);
     wait_for("the encoder", || state().contains("built-in-encoder:"));
@@ -237,4 +246,24 @@ fn fresh_facts_are_found_before_they_have_vectors_as_with_the_table() {
     let with_table = fresh_facts_found("", "words");
     let with_encoder = fresh_facts_found(ENCODER, "vectors");
     assert!(with_encoder >= with_table && with_table > FACTS / 2, "{with_encoder} and {with_table} of {FACTS}");
+}
+
+#[test]
+fn an_erasure_keeps_the_vectors_of_a_paused_change() {
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, "");
+    let write = remember_and_wait(&server, "words", &["The kettle leaks since Monday.", MEMORY]);
+    drop(server);
+    let server = start_undecided(&data);
+    models(&data, &["pause"]);
+    models(&data, &["use", "encoder"]);
+    let path = write["made"][0].as_str().expect("a path").to_owned();
+    let session = stdout(&data, &["token"]);
+    let body = json!({"namespace": "default", "paths": [path]});
+    let erased = server.call_as(session.trim(), "POST", "/v1/erase", Some(&body));
+    assert!(erased.status < 300, "{erased:?}");
+    wait_for("the erasure", || memories(&server) == 1);
+    let found = server.retrieve("default", "q=Stripe+engineer");
+    let matched = found.hits()[0]["matched"].to_string();
+    assert!(matched.contains("cue"), "{matched}");
 }

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::model::Models;
+use crate::namespace::backlog::Need;
 use crate::namespace::context::NamespaceContext;
 use crate::namespace::disk_reserve::DiskReserve;
 use crate::namespace::repository_home::RepositoryHome;
@@ -208,7 +209,7 @@ fn a_namespace_in_use_is_kept() {
     let owned = node.own(1..=3);
     let lease = node.parts.namespaces.lease_key(&owned[0]).expect("opens");
     node.accept(&owned[1]);
-    node.parts.backlog.add(&owned[2]);
+    node.parts.backlog.add(&owned[2], Need::Missing);
     for namespace in &owned {
         assert!(!node.release_namespace(namespace.id).expect("reads"));
         assert!(node.owns(namespace));
