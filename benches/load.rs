@@ -198,7 +198,7 @@ fn freshness(client: &mut Client) -> io::Result<Vec<f64>> {
         let token = marker(n);
         let body = json!({"namespace": "bench", "messages": [
             {"role": "user", "content": format!("Where is the {token} kept?")},
-            {"role": "assistant", "content": format!("The {token} is kept in the museum cellar, on the second shelf behind the blue crates.")},
+            {"role": "assistant", "content": format!("The {token} is kept in cellar 4 of the museum.")},
             {"role": "user", "content": "I moved it there last Friday with Tom."}]});
         let (status, reply) = client.send("POST", "/v1/memories", &body.to_string())?;
         assert_eq!(status, 202, "{}", String::from_utf8_lossy(&reply));

@@ -60,12 +60,14 @@ impl Jobs {
         let components = &self.components;
         if components.store.is_shared() {
             return Err(refused(
-                "nodes share the data, and all need the same model: stop them, set model.builtin for all of them, and start them again",
+                "nodes share the data, and all need the same model: stop them, set model.builtin for all of them, and \
+                 start them again",
             ));
         }
         let Some(mut record) = components.models.built_in_record()? else {
             return Err(refused(
-                "the embedding model is not a built-in one: model.embedding or model.local selects it. Remove the setting and restart the server first",
+                "the embedding model is not a built-in one: model.embedding or model.local selects it. Remove the setting \
+                 and restart the server first",
             ));
         };
         if let Some(model) = change.model {

@@ -6,8 +6,8 @@
 //! - `ingestion.rs` takes writes from the queue, commits and indexes them, with `reextraction.rs` for kept conversations
 //!   and `erasure.rs` for text to erase; `attempt.rs` has what both kinds of extraction share;
 //! - `outage.rs` and `model_answers.rs` decide what happens to a write while the chat model does not respond;
-//! - `reembedding.rs` computes missing vectors, `embedding_change.rs` changes the
-//!   built-in model, and `priority.rs` lets requests go first;
+//! - `reembedding.rs` computes missing vectors, `embedding_change.rs` changes the built-in model, and `priority.rs` lets
+//!   requests go first;
 //! - `sweeping.rs` runs every minute, `expiry.rs` and `settlement.rs` every hour;
 //! - `call_notes.rs` records counters that are kept in memory;
 //! - `index_snapshots.rs` stores copies of indexes in the bucket, if several nodes share one.

@@ -6,9 +6,9 @@
 //!
 //! Start with [`open`], one open namespace, and [`mod@write`], its write path. [`registry`] keeps some namespaces open.
 //! [`sync`] and [`recover`] update index and vocabulary to git's head after a crash, a failed change or a push.
-//! [`reembed`] computes missing vectors, [`backlog`] lists the namespaces that need it, and [`pace`] is how fast. `erase` erases text for
-//! good, and `path_repair` moves files with paths of earlier versions. In a cluster, [`snapshot_state`] and its
-//! neighbours keep copies of indexes in the bucket.
+//! [`reembed`] computes missing vectors, [`backlog`] lists the namespaces that need it, and [`pace`] is how fast. `erase`
+//! erases text for good, and `path_repair` moves files with paths of earlier versions. In a cluster, [`snapshot_state`]
+//! and its neighbours keep copies of indexes in the bucket.
 
 pub mod backlog;
 pub mod context;
