@@ -15,9 +15,9 @@ say nothing about, and features that hardly vary in them keep the coefficients o
 set of coefficients for all memories: it is fitted on all sets, without the features that come from vectors of cues.
 
 With --encoder, the files come from `cuebase eval` with an encoder (`CUEBASE_MODEL_BUILTIN=encoder` or
-`CUEBASE_MODEL_LOCAL`), and the coefficients for other models than the built-in table are fitted: of documents, of chats
-with an assistant, or of both, as the sets have them. Features of the absolute cosine are left out, since each model has
-cosines of another size.
+`CUEBASE_MODEL_LOCAL`). The coefficients of documents for other models than the built-in table are fitted, and those of
+chats with an assistant for the built-in encoder, as the sets have them. For documents, features of the absolute cosine
+are left out, since each model has cosines of another size.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -30,7 +30,7 @@ import re
 import numpy as np
 
 INHERITED = ["claim_holds", "claim_outdated", "superseded", "recency", "time_named"]
-KINDS = ["is_document", "is_assistant_chat", "is_other_script", "is_without_vector", "is_other_model"]
+KINDS = ["is_document", "is_assistant_chat", "is_other_script", "is_without_vector", "is_other_model", "is_encoder"]
 # The features whose size depends on the model.
 ABSOLUTE = ["cosine", "query_best_cosine"]
 # The features that come from vectors of cues.
@@ -117,10 +117,10 @@ class Ranker:
     def column(self, x, name):
         return x[:, self.names.index(name)]
 
-    def fitted(self, x):
+    def fitted(self, x, left_out=()):
         """Returns the indexes of the features that are fitted."""
         varies = x.std(axis=0) >= DEVIATION_MIN
-        return [i for i, name in enumerate(self.names) if varies[i] and name not in INHERITED + KINDS + self.left_out]
+        return [i for i, name in enumerate(self.names) if varies[i] and name not in [*INHERITED, *KINDS, *left_out]]
 
     def train(self, sets):
         x = np.vstack([s.x for s in sets])
@@ -135,7 +135,7 @@ class Ranker:
     def train_documents(self, x, y, weight):
         if not len(x):
             return
-        fitted = self.fitted(x)
+        fitted = self.fitted(x, self.left_out)
         other, features, count = self.column(x, "is_other_script"), x[:, fitted], len(fitted)
         both = regress(np.c_[features, features * other[:, None], other], y, weight, self.ridge)
         document, other_script = self.people.coefficients.copy(), np.zeros(len(self.names))
@@ -149,13 +149,12 @@ class Ranker:
             return
         fitted = self.fitted(x)
         assistant = self.people.coefficients.copy()
-        assistant[[self.names.index(name) for name in self.left_out]] = 0.0
         part = regress(x[:, fitted], y, weight, self.ridge_assistant, x @ assistant + self.people.intercept)
         assistant[fitted] += part.coefficients
         self.assistant = Fit(assistant, self.people.intercept + part.intercept)
 
     def train_without_vector(self, x, y, weight):
-        kinds = [self.names.index(name) for name in KINDS if name != "is_without_vector"]
+        kinds = [self.names.index(name) for name in KINDS if name in self.names and name != "is_without_vector"]
         of_vectors = [self.names.index(name) for name in OF_VECTORS]
         fitted = [i for i in self.fitted(x) + kinds if i not in of_vectors]
         fit = regress(x[:, fitted], y, weight, self.ridge)

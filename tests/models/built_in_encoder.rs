@@ -1,11 +1,12 @@
 //! The built-in encoder, whose vectors follow in the background.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::{best_is_found_by_cue, memories, models_command, remember_all};
-use crate::support::{BUILT_IN, Server, cuebase, fresh, index, stdout, wait_for};
+use crate::support::{BUILT_IN, Server, fresh, index, stdout, wait_for, with_models};
 
 const ENCODER: &str = "[model]\nbuiltin = 'encoder'\n";
 
@@ -109,17 +110,20 @@ fn a_namespace_that_is_deleted_while_it_is_embedded_holds_nobody_up() {
     wait_for("an empty backlog", || server.get("/v1/queue").body["vectors_waiting"] == 0);
 }
 
-/// Returns the settings of a server without any model settings: its data directory decides.
-fn start_undecided(data: &Path) -> Server {
-    let mut command = cuebase(data, &["serve", "--listen", "127.0.0.1:0"]);
+/// Returns a command without any model settings: the data directory decides.
+fn undecided(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = with_models(data, "", arguments);
     command.env_remove(BUILT_IN);
-    Server::start_command(data, command)
+    command
+}
+
+fn start_undecided(data: &Path) -> Server {
+    Server::start_command(data, undecided(data, &["serve", "--listen", "127.0.0.1:0"]))
 }
 
 /// Runs `cuebase models` with further arguments, without any model settings. Returns what it printed.
 fn models(data: &Path, arguments: &[&str]) -> String {
-    let mut command = cuebase(data, &[&["models"], arguments].concat());
-    let output = command.env_remove(BUILT_IN).output().expect("runs");
+    let output = undecided(data, &[&["models"], arguments].concat()).output().expect("runs");
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -185,7 +189,7 @@ fn the_model_is_changed_while_the_server_runs_and_taken_back() {
 fn a_change_is_refused_where_a_setting_decides() {
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, ENCODER);
-    let refused = cuebase(&data, &["models", "use", "table"]).env_remove(BUILT_IN).output().expect("runs");
+    let refused = undecided(&data, &["models", "use", "table"]).output().expect("runs");
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && error.contains("model.builtin says encoder"), "{error}");
     drop(server);
@@ -196,7 +200,7 @@ fn a_share_is_a_percentage() {
     let (_folder, data) = fresh();
     let _server = Server::start_with_models(&data, "");
     for (share, is_accepted) in [("0", false), ("101", false), ("half", false), ("25", true)] {
-        let output = cuebase(&data, &["models", "share", share]).output().expect("runs");
+        let output = undecided(&data, &["models", "share", share]).output().expect("runs");
         assert_eq!(output.status.success(), is_accepted, "{share}: {output:?}");
     }
 }

@@ -4,8 +4,8 @@
 //! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
 //! If the built-in model does not know the language of a query, further coefficients are added. There is one set
 //! for what has no vector to compare: for all memories if the query has none, otherwise for those that wait for theirs.
-//! The vectors of another model than the built-in table say more of documents and of chats with an assistant, so these have
-//! coefficients of their own with it.
+//! The vectors of another model than the built-in table say more of documents, so these have coefficients of their own with
+//! it; so have chats with an assistant with the built-in encoder.
 //! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
 //! feature too few, too many or of another name does not compile.
@@ -27,7 +27,7 @@ static ASSISTANT: Model = include!("coefficients/assistant.rs");
 static DOCUMENT: Model = include!("coefficients/document.rs");
 /// For documents, with the vectors of another model than the built-in table.
 static ENCODER_DOCUMENT: Model = include!("coefficients/encoder_document.rs");
-/// For what a user and an assistant said, with the vectors of another model than the built-in table.
+/// For what a user and an assistant said, with the vectors of the built-in encoder.
 static ENCODER_ASSISTANT: Model = include!("coefficients/encoder_assistant.rs");
 /// Added if the built-in table does not know the words of the query's script.
 static OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
@@ -67,11 +67,11 @@ fn model_of(features: &Features) -> &'static Model {
         return &WITHOUT_VECTOR;
     }
     // What the built-in encoder does not know is ranked as with the table.
-    let is_encoder = features.is_other_model > 0.0 && features.is_other_script == 0.0;
+    let is_known = features.is_other_script == 0.0;
     if features.is_document > 0.0 {
-        if is_encoder { &ENCODER_DOCUMENT } else { &DOCUMENT }
+        if features.is_other_model > 0.0 && is_known { &ENCODER_DOCUMENT } else { &DOCUMENT }
     } else if features.is_assistant_chat > 0.0 {
-        if is_encoder { &ENCODER_ASSISTANT } else { &ASSISTANT }
+        if features.is_encoder > 0.0 && is_known { &ENCODER_ASSISTANT } else { &ASSISTANT }
     } else {
         &PEOPLE
     }
@@ -102,9 +102,10 @@ mod tests {
                 all.push(Features { is_document, is_assistant_chat, is_other_script, is_other_model: 0.0, ..people });
             }
         }
-        // With another model, documents and chats with an assistant in a known language have coefficients of their own.
+        // With the encoder, documents and chats with an assistant in a known language have coefficients of their own.
+        let encoder = Features { is_other_script: 0.0, is_other_model: 1.0, is_encoder: 1.0, ..people };
         for (is_document, is_assistant_chat) in [(1.0, 0.0), (0.0, 1.0)] {
-            all.push(Features { is_document, is_assistant_chat, is_other_script: 0.0, is_other_model: 1.0, ..people });
+            all.push(Features { is_document, is_assistant_chat, ..encoder });
         }
         all.push(Features { is_without_vector: 1.0, ..people });
         all

@@ -148,6 +148,8 @@ features! {
     is_without_vector: Query,
     /// 1 if cues are embedded by another model than the built-in table.
     is_other_model: Query,
+    /// 1 if cues are embedded by the built-in encoder.
+    is_encoder: Query,
 }
 
 impl Features {
@@ -238,6 +240,7 @@ impl Signals<'_> {
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
             is_without_vector: one_if(self.evidence.vector.is_none() || waits_for_vectors(document)),
             is_other_model: one_if(self.evidence.vectors != Vectors::Table),
+            is_encoder: one_if(self.evidence.vectors == Vectors::Encoder),
         }
     }
 

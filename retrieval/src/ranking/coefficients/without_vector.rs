@@ -52,5 +52,6 @@ Model {
         is_other_script: -1.1145,
         is_without_vector: 0.0000,
         is_other_model: 0.0,
+        is_encoder: 0.0000,
     },
 }
