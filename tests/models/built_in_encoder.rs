@@ -256,12 +256,13 @@ fn fresh_facts_are_found_before_they_have_vectors_as_with_the_table() {
 fn an_erasure_keeps_the_vectors_of_a_paused_change() {
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, "");
-    let write = remember_and_wait(&server, "words", &["The kettle leaks since Monday.", MEMORY]);
+    let kettle = remember_and_wait(&server, "words", &["The kettle leaks since Monday."]);
+    remember_and_wait(&server, "words", &[MEMORY]);
     drop(server);
     let server = start_undecided(&data);
     models(&data, &["pause"]);
     models(&data, &["use", "encoder"]);
-    let path = write["made"][0].as_str().expect("a path").to_owned();
+    let path = kettle["made"][0].as_str().expect("a path").to_owned();
     let session = stdout(&data, &["token"]);
     let body = json!({"namespace": "default", "paths": [path]});
     let erased = server.call_as(session.trim(), "POST", "/v1/erase", Some(&body));
