@@ -138,7 +138,7 @@ fn print_usage(out: &mut impl Write, usage: &Value) -> std::io::Result<()> {
     }
     let change = &usage["built_in"];
     if change["is_paused"] == true {
-        writeln!(out, "changes    paused: `cuebase models resume` goes on with them")?;
+        writeln!(out, "changes    paused; `cuebase models resume` continues them")?;
     } else if let Some(percent) = change["share_percent"].as_u64() {
         writeln!(out, "changes    at most {percent} % of a processor core; see `cuebase models --help`")?;
     }

@@ -1,7 +1,7 @@
 //! The priority of a thread that computes for long.
 
-/// The niceness of such a thread: beside a busy thread of a request it gets a tenth of a core, and the whole core while no
-/// request needs it. A higher one would make writes wait too long for a lock that the thread holds.
+/// The niceness of such a thread. It gets about a tenth of a core that a request uses as well, and all of an idle core. With
+/// a higher niceness, writes would wait longer for the lock that the thread holds.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 

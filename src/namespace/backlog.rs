@@ -107,7 +107,7 @@ impl Retry {
 pub enum Work {
     /// List the namespaces with vectors of another model, because the model was changed.
     FindOutdated,
-    /// Compute the vectors of a namespace, which has failed so many times in a row.
+    /// Compute the vectors of this namespace. The number is how many attempts in a row have failed.
     Embed(NamespaceKey, u32),
 }
 
@@ -377,7 +377,7 @@ mod tests {
     fn taken_key(backlog: &Backlog) -> NamespaceKey {
         match backlog.next() {
             Some(Work::Embed(key, _)) => key,
-            other => panic!("{other:?} is no namespace"),
+            other => panic!("expected a namespace, found {other:?}"),
         }
     }
 
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!(backlog.next(), embed("x", 0));
         backlog.begin_rest(Duration::from_secs(60));
         assert!(!backlog.may_change() && !backlog.others_are_ready());
-        assert!(backlog.rest(), "it goes on");
+        assert!(backlog.rest(), "the rest is not over");
         backlog.add(&key("y"), Need::Missing);
         assert!(!backlog.rest() && backlog.others_miss_vectors());
         backlog.finish();
