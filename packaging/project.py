@@ -75,4 +75,4 @@ def licence_text() -> bytes:
 
 def notice_text() -> bytes:
     """Returns the notices of the embedding models, which every copy of the binary must carry."""
-    return b"\n".join((ROOT / "model" / name / "NOTICE").read_bytes() for name in ("static-table", "encoder"))
+    return b"\n".join((ROOT / "model" / name / "NOTICE").read_bytes() for name in ("static-table", "encoder", "reader"))

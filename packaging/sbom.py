@@ -27,6 +27,7 @@ def build(project: Project, binary: Path, out: Path) -> Path:
     components = [
         _embedding_model(project, "cuebase-static-table", table),
         _embedding_model(project, "cuebase-encoder", "all-MiniLM-L6-v2 in 8 bits"),
+        _embedding_model(project, "cuebase-reader", "Reader of pairs of texts, trained from all-MiniLM-L6-v2, in 8 bits"),
     ]
     components += [_crate_component(crate) for crate in crates if crate.name != "cuebase"]
     components += [_python_component(requirement) for requirement in python_requirements()]

@@ -2,6 +2,7 @@
 
 /// The built-in encoder, whose vectors follow in the background.
 mod built_in_encoder;
+mod built_in_reader;
 /// Changes of the embedding model, and a local encoder.
 mod changes;
 /// Extraction and answers with a chat model.

@@ -134,6 +134,7 @@ pub(crate) fn search(snapshot: &Snapshot, question: &Question, filter: &Filter, 
         user: None,
         exact,
         explain: Explain::No,
+        reranker: None,
     };
     snapshot.search(&query).expect("searches")
 }

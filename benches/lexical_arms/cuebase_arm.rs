@@ -81,6 +81,7 @@ impl LexicalArm for CuebaseArm {
             user: None,
             exact: false,
             explain: Explain::No,
+            reranker: None,
         };
         let results = self.index.published().load_full().search(&query)?;
         Ok(Found { count: results.hits.len(), time: results.total_time.saturating_sub(results.graph_time) })

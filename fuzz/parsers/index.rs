@@ -107,6 +107,7 @@ fn search(index: &Index) {
             user: None,
             exact,
             explain: Explain::Yes,
+            reranker: None,
         };
         match index.published().load().search(&query) {
             Ok(found) => assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score))),

@@ -97,7 +97,8 @@ def add(reader, situation, tallies):
         changes = reader.change(vectors(reader, [reader.pair(texts[a], texts[b]) for a, b, _ in earlier_later]))
         before = [""] + [turn["text"] for turn in situation["turns"][:-1]]
         turns = [reader.turn(previous, turn["text"]) for previous, turn in zip(before, situation["turns"])]
-        kinds = reader.keeping(vectors(reader, turns)).argmax(1)
+        # A document has none.
+        kinds = reader.keeping(vectors(reader, turns)).argmax(1) if turns else []
     near = nearest(reader, situation)
     ending = [situations.RELATIONS.index(relation) for relation in ENDING]
     endings = changes.softmax(1)[:, ending].sum(1).tolist()

@@ -53,7 +53,15 @@ def of_dialogue(dialogue):
         numbers = {key: [f"m{number}" for number in question.get(key, [])] for key in ("answers", "stale")}
         questions.append({**question, **numbers})
     changes = [[f"m{earlier}", f"m{later}", relation] for earlier, later, relation in dialogue["changes"]]
-    return {**dialogue, "memories": memories, "questions": questions, "changes": changes, "turns": kinds}
+    return {
+        **dialogue,
+        "memories": memories,
+        "questions": questions,
+        "changes": changes,
+        "turns": kinds,
+        # As they were said, with the names of their speakers.
+        "said": turns,
+    }
 
 
 def texts(situation):

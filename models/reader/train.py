@@ -5,6 +5,9 @@
     python3 train.py --model FOLDER --out reader.pt                # FOLDER has all-MiniLM-L6-v2
     python3 train.py --model FOLDER --out reader.pt --resume       # continue from the last checkpoint
     python3 train.py --model FOLDER --out reader.pt --epochs 0     # only measures
+    python3 train.py --model FOLDER --out second.pt --begin reader.pt --mined mined.jsonl --epochs 1 --rate 3e-5
+
+The last one learns on from a checkpoint, now from memories as a server keeps and finds them (`mine.py`).
 
 The heads read pairs of texts:
 
@@ -17,6 +20,7 @@ checkpoint is written every ten minutes. On two processor cores an epoch over 20
 """
 
 import argparse
+import json
 import pathlib
 import random
 import time
@@ -32,7 +36,8 @@ BATCH = 32
 # Batches are cut from portions of examples that are sorted by length.
 PORTION = 1600
 LEARNING_RATE = 6e-5
-LEARNING_RATE_OF_HEADS = 1e-3
+# The learning rate of the heads is this many times as high.
+HEADS_FASTER = 16
 WARMUP_STEPS = 20
 # The share of the learning rate at the end.
 LAST_SHARE = 0.05
@@ -113,6 +118,23 @@ def examples(reader, situation):
     return found
 
 
+def mined(reader, path):
+    """Returns the examples of a file of `mine.py`."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        pair = json.loads(line)
+        found.append(("relevance", reader.question(pair["q"], pair["memory"]), int(pair["answers"])))
+    return found
+
+
+def all_examples(reader, training, path):
+    """Returns the examples of situations. Those of relevance are of a file of `mine.py`, if there is one."""
+    found = [example for situation in training for example in examples(reader, situation)]
+    if path is None:
+        return found
+    return [example for example in found if example[0] != "relevance"] + mined(reader, path)
+
+
 def batches(data):
     """Returns the batches of an epoch, in random order within each portion."""
     shuffled = random.sample(data, len(data))
@@ -130,12 +152,13 @@ def share_of_rate(step, steps):
     return min(1.0, (step + 1) / WARMUP_STEPS) * max(LAST_SHARE, 1 - step / steps)
 
 
-def train(reader, data, epochs, out, state):
+def train(reader, data, arguments, state):
     """Trains for some epochs, from the step of a checkpoint on. The batches depend on the seed alone."""
+    epochs, rate, out = arguments.epochs, arguments.rate, arguments.out
     of_heads = [weight for name, weight in reader.named_parameters() if not name.startswith("encoder.")]
     groups = [
-        {"params": list(reader.encoder.parameters()), "lr": LEARNING_RATE, "base": LEARNING_RATE},
-        {"params": of_heads, "lr": LEARNING_RATE_OF_HEADS, "base": LEARNING_RATE_OF_HEADS},
+        {"params": list(reader.encoder.parameters()), "lr": rate, "base": rate},
+        {"params": of_heads, "lr": rate * HEADS_FASTER, "base": rate * HEADS_FASTER},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
     if state is not None:
@@ -175,6 +198,9 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=data_folder, help="folder of the data")
     parser.add_argument("--share", type=float, default=1.0, help="share of the situations that are learned from")
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--rate", type=float, default=LEARNING_RATE, help="learning rate of the layers")
+    parser.add_argument("--begin", type=pathlib.Path, help="checkpoint whose weights are the first ones")
+    parser.add_argument("--mined", type=pathlib.Path, help="examples of relevance, written by mine.py")
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
@@ -183,14 +209,16 @@ def main():
     training = random.sample(training, round(len(training) * arguments.share))
     print(f"{len(training)} situations to learn from, {len(held_out)} held out", flush=True)
     reader = Reader(arguments.model)
+    if arguments.begin is not None:
+        reader.load_state_dict(torch.load(arguments.begin)["reader"])
     if arguments.epochs > 0:
-        data = [example for situation in training for example in examples(reader, situation)]
+        data = all_examples(reader, training, arguments.mined)
         print(f"{len(data)} examples, {sum(len(example[1][0]) for example in data)} tokens", flush=True)
         state = None
         if arguments.resume:
             state = torch.load(arguments.out)
             reader.load_state_dict(state["reader"])
-        train(reader, data, arguments.epochs, arguments.out, state)
+        train(reader, data, arguments, state)
     elif arguments.out.exists():
         reader.load_state_dict(torch.load(arguments.out)["reader"])
     measure.report(reader, held_out)

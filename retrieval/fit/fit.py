@@ -19,6 +19,8 @@ import sys
 
 import numpy as np
 
+# The first column of a feature.
+FEATURES_FROM = 8
 LIMIT = 24
 # The mean recall over these limits varies less by chance than the recall within the first 24 alone.
 LIMITS = range(12, 41, 4)
@@ -28,14 +30,14 @@ LAST = "query_others_stand_out"
 
 def read(path):
     with open(path) as f:
-        names = f.readline().rstrip("\n").split("\t")[5:]
+        names = f.readline().rstrip("\n").split("\t")[FEATURES_FROM:]
         rows = [line.rstrip("\n").split("\t") for line in f]
     samples = np.array([r[0] for r in rows])
     sessions = np.array([int(r[1]) for r in rows])
     questions = np.array([int(r[2]) for r in rows])
     words = np.array([int(r[3]) for r in rows])
     found = [r[4] for r in rows]
-    x = np.array([r[5:] for r in rows], dtype=np.float64)
+    x = np.array([r[FEATURES_FROM:] for r in rows], dtype=np.float64)
     y = np.array(["1" in f for f in found], dtype=np.float64)
     return names, samples, sessions, questions, words, found, x, y
 

@@ -29,6 +29,8 @@ import re
 
 import numpy as np
 
+# The first column of a feature.
+FEATURES_FROM = 8
 INHERITED = ["claim_holds", "claim_outdated", "superseded", "recency", "time_named"]
 KINDS = ["is_document", "is_assistant_chat", "is_other_script", "is_without_vector", "is_other_model", "is_encoder"]
 # The features whose size depends on the model.
@@ -50,7 +52,7 @@ def read(argument):
     """Reads a set: FILE,KIND,QUESTIONS. Returns the names of the features and the set."""
     path, kind, count = argument.split(",")
     with open(path, encoding="utf-8") as file:
-        names = next(file).rstrip("\n").split("\t")[5:]
+        names = next(file).rstrip("\n").split("\t")[FEATURES_FROM:]
         rows = [line.rstrip("\n").split("\t") for line in file]
     ids = {}
     questions = np.array([ids.setdefault((row[0], row[2]), len(ids)) for row in rows])
@@ -58,7 +60,7 @@ def read(argument):
     return names, Set(
         name=pathlib.Path(path).stem,
         kind=kind,
-        x=np.array([row[5:] for row in rows], dtype=np.float64),
+        x=np.array([row[FEATURES_FROM:] for row in rows], dtype=np.float64),
         y=np.array(["1" in f for f in found], dtype=np.float64),
         weight=np.full(len(rows), float(count) / len(ids)),
         questions=questions,

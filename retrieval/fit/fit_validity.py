@@ -13,6 +13,8 @@ import pathlib
 import re
 import sys
 
+# The first column of a feature.
+FEATURES_FROM = 8
 FITTED = ["claim_holds", "claim_outdated", "superseded", "recency"]
 RIDGE = 1.0
 STEPS = 40
@@ -32,10 +34,10 @@ def read_rows(paths):
     rows = []
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            names = next(file).rstrip("\n").split("\t")[5:]
+            names = next(file).rstrip("\n").split("\t")[FEATURES_FROM:]
             for line in file:
                 cells = line.rstrip("\n").split("\t")
-                values = dict(zip(names, map(float, cells[5:])))
+                values = dict(zip(names, map(float, cells[FEATURES_FROM:])))
                 fixed = sum(coefficients[name] * value for name, value in values.items() if name not in FITTED)
                 rows.append((intercept + fixed, [values[name] for name in FITTED], int("1" in cells[4])))
     return rows

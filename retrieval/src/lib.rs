@@ -35,6 +35,7 @@ mod metadata;
 mod profile;
 mod query;
 mod ranking;
+mod reranker;
 mod search;
 mod surface_forms;
 mod text_budget;
@@ -60,6 +61,7 @@ pub use query::{Explain, Query};
 pub use ranking::features::{FEATURE_NAMES, Features};
 pub use ranking::groups::{Contribution, FeatureGroup};
 pub use ranking::speakers::is_in_first_person;
+pub use reranker::{Judgement, ReadScore, Reranker};
 pub use search::{
     Arm, ArmRank, Arms, Exclusion, Explanation, FollowedRelation, Hit, NearestCue, PathExplanation, RankedMemory,
     SearchResults,

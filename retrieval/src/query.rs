@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::claim::Currency;
 use crate::filter::Filter;
 use crate::memory::Millis;
+use crate::reranker::Reranker;
 use crate::vocabulary::Synonyms;
 
 /// Whether a search explains the scores of its hits.
@@ -56,6 +57,8 @@ pub struct Query<'a> {
     pub exact: bool,
     /// Whether hits come with an explanation of their score.
     pub explain: Explain,
+    /// The model that reads the best candidates, if there is one.
+    pub reranker: Option<&'a dyn Reranker>,
 }
 
 impl Query<'_> {

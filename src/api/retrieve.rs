@@ -1,5 +1,7 @@
 //! `GET /v1/retrieve` and `POST /v1/retrieve`: checks the parameters and searches.
 
+use std::time::Duration;
+
 use cuebase_language::relevance::{Admission, asking_part};
 use cuebase_retrieval::{Currency, Explain, Filter, TimeField};
 use cuebase_storage::NamespaceName;
@@ -24,7 +26,7 @@ use crate::memory::request::{is_short_line, zone_or_utc};
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
 use crate::memory::values::{NAME_CHARS_MAX, PRINTABLE_PATTERN};
-use crate::service::retrieval::{ReplyBudget, RetrievalRequest, is_user_unclear};
+use crate::service::retrieval::{ReadMode, Reading, ReplyBudget, RetrievalRequest, is_user_unclear};
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
@@ -59,6 +61,12 @@ request_type! {
         /// Whether hits come with an explanation of their score.
         #[schemars(with = "bool")]
         explain: ParameterValues,
+        /// How many of the best candidates the reader reads: as many as fit `read_budget_ms`, as many as it ever reads, or none.
+        #[schemars(with = "Value", extend("enum" = ["auto", "always", "off"]))]
+        read: ParameterValues,
+        /// How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`.
+        #[schemars(with = "values::Integer", range(min = 0, max = READ_BUDGET_MAX))]
+        read_budget_ms: ParameterValues,
     }
 }
 
@@ -109,6 +117,8 @@ pub const PARAMETERS: &[&str] = &names::<{ FIELDS.len() }>(&FIELDS);
 const LIMIT_DEFAULT: usize = 24;
 /// Most hits that a request can ask for.
 const LIMIT_MAX: usize = 200;
+/// Most milliseconds that a request can give the reader.
+const READ_BUDGET_MAX: usize = 10_000;
 /// Bytes of a query that are read, to find what it asks. A longer query is cut, not refused.
 const QUERY_BYTES_MAX: usize = 64 << 10;
 /// Characters of a query that are searched for. Of a longer one the beginning and the end count, where people write what
@@ -180,6 +190,8 @@ impl RetrieveQuery {
             limit: query.values("limit"),
             detail: query.get("detail").map(str::to_owned),
             explain: query.values("explain"),
+            read: query.values("read"),
+            read_budget_ms: query.values("read_budget_ms"),
         }
     }
 
@@ -219,6 +231,7 @@ impl RetrieveQuery {
             zone: Some(zone),
             full: self.detail.as_deref() == Some("full"),
             explain: explain(self.explain.last())?,
+            reading: reading(self.read.last(), self.read_budget_ms.last())?,
             budget: ReplyBudget::default(),
         })
     }
@@ -307,6 +320,25 @@ fn explain(text: Option<&str>) -> Result<Explain> {
             Err(Error::invalid(ErrorCode::InvalidParameter, message))
         }
     }
+}
+
+/// Returns which candidates are read.
+fn reading(mode: Option<&str>, budget: Option<&str>) -> Result<Reading> {
+    let mode = match mode {
+        None => ReadMode::Auto,
+        Some(name) => ReadMode::named(name).ok_or_else(|| {
+            let message = format!("read: {name:?} is not one of auto, always, off");
+            Error::invalid(ErrorCode::InvalidParameter, message)
+        })?,
+    };
+    let budget = match budget {
+        None => None,
+        Some(text) => {
+            let milliseconds = integer("read_budget_ms", text, 0..=READ_BUDGET_MAX, ErrorCode::InvalidParameter)?;
+            Some(Duration::from_millis(milliseconds as u64))
+        }
+    };
+    Ok(Reading { mode, budget })
 }
 
 /// Returns the level of admission with a name. `parameter` is the parameter that the error names.
@@ -439,6 +471,10 @@ mod tests {
             ("q=x&admit=most", "invalid_admit"),
             ("q=x&explain=true", "ok"),
             ("q=x&explain=yes", "invalid_parameter"),
+            ("q=x&read=always", "ok"),
+            ("q=x&read=some", "invalid_parameter"),
+            ("q=x&read_budget_ms=0", "ok"),
+            ("q=x&read_budget_ms=-1", "invalid_parameter"),
             ("q=x&user=Mara+Lind", "ok"),
             ("q=x&user=a%0Ab", "invalid_parameter"),
             ("where=team:a,b&where=size%3E=2", "ok"),

@@ -41,7 +41,7 @@ pub(super) struct HookOptions {
     namespace: Option<String>,
     #[command(flatten)]
     account: AccountOption,
-    /// Longest time for the hook, milliseconds [default: 40 for user-prompt, 400 for session-start, 5000 for others]
+    /// Longest time for the hook, milliseconds [default: 95 for user-prompt, 400 for session-start, 5000 for others]
     #[arg(long, env = "CUEBASE_HOOK_TIMEOUT_MS", value_name = "MS")]
     timeout_ms: Option<u64>,
 }

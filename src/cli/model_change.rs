@@ -28,7 +28,7 @@ pub(super) enum ModelsCommand {
     ///
     /// Example: cuebase models use encoder --share 25
     Use {
-        /// encoder finds what is said in other words; table takes microseconds for a text
+        /// encoder finds what is said in other words, reader also reads the best candidates; table takes microseconds
         model: BuiltInModel,
         /// How much of a processor core the change may take, in percent
         #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
@@ -107,12 +107,21 @@ fn print_comparison(out: &mut impl Write, to: BuiltInModel, share: Option<u8>, l
         return Ok(());
     }
     let (former, next) = (built_in(from)?, built_in(to)?);
+    writeln!(out, "model      {} instead of {}", to.name(), from.name())?;
+    match (from == BuiltInModel::Reader, to == BuiltInModel::Reader) {
+        (false, true) => writeln!(out, "reading    a query may read candidates for model.read_budget_ms")?,
+        (true, false) => writeln!(out, "reading    none")?,
+        (false, false) | (true, true) => {}
+    }
+    if former.identity() == next.identity() {
+        writeln!(out, "memories   keep their vectors")?;
+        return Ok(());
+    }
     let (former_times, next_times) = (time_embedding(former.as_ref())?, time_embedding(next.as_ref())?);
     let cues = listed["memories"].as_u64().unwrap_or(0) as f64 * CUES_PER_MEMORY;
     let share = share.map_or_else(|| listed["built_in"]["share_percent"].as_f64().unwrap_or(100.0), f64::from);
     let disk = cues * (bytes_per_cue(next.as_ref()) - bytes_per_cue(former.as_ref())) / MIB;
     let work = next_times.batch.div_f64(BATCH_TEXTS as f64).mul_f64(cues * 100.0 / share);
-    writeln!(out, "model      {} instead of {}", to.name(), from.name())?;
     writeln!(out, "a query    {:.1?} instead of {:.1?}, if it was not asked before", next_times.one, former_times.one)?;
     writeln!(out, "memories   {:.0} texts a second instead of {:.0}", rate(&next_times), rate(&former_times))?;
     match disk.abs() < 1.0 {

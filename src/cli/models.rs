@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::data_directory;
 use crate::config::{BuiltInModel, Config, EmbeddingChoice};
 use crate::control::{self, Command};
-use crate::model::configured::{built_in, chat, embedder};
+use crate::model::configured::{chat, embedder, reader};
+use crate::model::encoder::Reader;
 use crate::model::vectors::BATCH_TEXTS;
 use crate::model::{Deadline, Embedder};
 
@@ -37,11 +38,14 @@ pub(super) fn models(config: &Config) -> anyhow::Result<()> {
     };
     // A running server may have other settings than this process.
     let used = usage.as_ref().and_then(|usage| built_in_of(&usage["built_in"]));
-    let embedder = match (&config.model.embedding, used) {
-        (EmbeddingChoice::BuiltIn(_), Some(model)) => built_in(model)?,
-        (choice, _) => embedder(choice)?,
+    let choice = match (&config.model.embedding, used) {
+        (EmbeddingChoice::BuiltIn(_), Some(model)) => EmbeddingChoice::BuiltIn(Some(model)),
+        (choice, _) => choice.clone(),
     };
-    let embedder_responds = print_embedder(&mut out, embedder.as_ref())?;
+    let embedder_responds = print_embedder(&mut out, embedder(&choice)?.as_ref())?;
+    if let Some(reader) = reader(&choice)? {
+        print_reader(&mut out, reader, config)?;
+    }
     let chat_responds = print_chat_model(&mut out, config)?;
     if let Some(usage) = usage {
         print_usage(&mut out, &usage)?;
@@ -65,6 +69,14 @@ fn print_embedder(out: &mut impl Write, embedder: &dyn Embedder) -> anyhow::Resu
             Ok(false)
         }
     }
+}
+
+/// Prints the speed of the reader, by which a server decides how many candidates of a query it reads.
+fn print_reader(out: &mut impl Write, reader: &Reader, config: &Config) -> anyhow::Result<()> {
+    let speed = reader.tokens_per_second()?;
+    let budget = config.model.read_budget.as_millis();
+    writeln!(out, "reader     {speed} tokens a second on one core; at most {budget} ms for a query (read=auto)")?;
+    Ok(())
 }
 
 /// Prints the chat model, if one is configured, and the time of a short answer. Returns false if it does not respond.
@@ -141,6 +153,9 @@ fn print_usage(out: &mut impl Write, usage: &Value) -> std::io::Result<()> {
         writeln!(out, "changes    paused; `cuebase models resume` continues them")?;
     } else if let Some(percent) = change["share_percent"].as_u64() {
         writeln!(out, "changes    at most {percent} % of a processor core; see `cuebase models --help`")?;
+    }
+    if usage["is_backlog_incomplete"] == true {
+        writeln!(out, "           the namespaces with vectors of another model are being listed")?;
     }
     for entry in usage["backlog"].as_array().into_iter().flatten() {
         let progress = match (entry["done"].as_u64(), entry["all"].as_u64()) {

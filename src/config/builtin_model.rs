@@ -15,17 +15,21 @@ pub enum BuiltInModel {
     Table,
     /// An encoder, which reads the words of a text together: milliseconds for a text, English.
     Encoder,
+    /// The encoder, and a reader that reads the best candidates of a query together with it: some tens of milliseconds for a
+    /// query.
+    Reader,
 }
 
 impl BuiltInModel {
     /// The model of a new data directory.
-    pub const DEFAULT: Self = Self::Encoder;
+    pub const DEFAULT: Self = Self::Reader;
 
     /// Returns the model with a name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "table" => Some(Self::Table),
             "encoder" => Some(Self::Encoder),
+            "reader" => Some(Self::Reader),
             _ => None,
         }
     }
@@ -40,6 +44,6 @@ impl BuiltInModel {
 pub(super) fn built_in_model(text: &str) -> Result<BuiltInModel, Refusal> {
     match BuiltInModel::named(text) {
         Some(model) => Ok(model),
-        None => Err(Refusal::new(text, "table or encoder")),
+        None => Err(Refusal::new(text, "table, encoder or reader")),
     }
 }

@@ -28,6 +28,8 @@ pub struct ModelSettings {
     pub endpoint: Option<EndpointSettings>,
     /// `model.embedding_deadline_ms`: how long a retrieval waits for the vector of its query.
     pub embedding_deadline: Duration,
+    /// `model.read_budget_ms`: how long the reader may take for a query.
+    pub read_budget: Duration,
     /// `model.timeout_ms`: time limit of any other call, retries included.
     pub call_time: Duration,
 }
@@ -76,6 +78,7 @@ impl ModelSettings {
             embedding: embedding(&values, endpoint.as_ref())?,
             chat: chat(values.chat, chat_endpoint)?,
             embedding_deadline: values.embedding_deadline,
+            read_budget: values.read_budget,
             call_time: timeout,
             endpoint,
         })

@@ -125,9 +125,10 @@ settings! {
 
     /// Models as they are set: `model.*`. `ModelSettings` holds the models that result.
     model: ModelValues {
-        /// Embedding model in the binary, unless model.embedding or model.local selects another: encoder, which also finds
-        /// what is said in other words, or table, which takes microseconds for a text instead of milliseconds. Empty keeps
-        /// the model of the data directory: encoder for a new one, and table for one that is older than the encoder.
+        /// Models in the binary, unless model.embedding or model.local selects another: encoder, which also finds what is
+        /// said in other words; reader, the encoder with a model that reads the best candidates of a query; or table, which
+        /// takes microseconds for a text instead of milliseconds. Empty keeps the model of the data directory: reader for a
+        /// new one, and table for one that is older than the encoder.
         "model.builtin" = "" => builtin: Option<BuiltInModel>, optional(built_in_model);
         /// Name of a hosted embedding model; empty selects model.local or the built-in model.
         "model.embedding" = "" => embedding: Option<String>, optional(name);
@@ -148,6 +149,9 @@ settings! {
         /// Time that a retrieval waits for the vector of its query, in milliseconds; afterwards it searches without the
         /// vector.
         "model.embedding_deadline_ms" = "1000" => embedding_deadline: Duration, milliseconds;
+        /// Time in milliseconds that the reader may take for a query (read=auto). It reads as many candidates as fit by its
+        /// speed, which is measured at the start.
+        "model.read_budget_ms" = "60" => read_budget: Duration, milliseconds;
         /// Time limit of a call to a hosted model, retries included, in milliseconds.
         "model.timeout_ms" = "60000" => timeout: Duration, milliseconds;
         /// Number of concurrent calls to a model endpoint.

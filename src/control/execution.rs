@@ -257,6 +257,8 @@ impl CommandRunner<'_> {
         write_at_others(self.app, &AccountId::default(), PeerTopic::WriteModelCalls)?;
         self.app.reads.models().note_calls()?;
         let mut backlog = Vec::new();
+        // Asked first: the listing may end before the backlog is read.
+        let is_incomplete = self.app.jobs.is_backlog_incomplete();
         let listed = match self.host {
             Host::Server(_) => self.app.jobs.backlog(),
             // No job has looked for them.
@@ -280,7 +282,13 @@ impl CommandRunner<'_> {
             }
         }
         let built_in = self.app.jobs.built_in_record()?;
-        Ok(json!({"built_in": built_in, "memories": memories, "calls": calls, "backlog": backlog}))
+        Ok(json!({
+            "built_in": built_in,
+            "memories": memories,
+            "calls": calls,
+            "backlog": backlog,
+            "is_backlog_incomplete": is_incomplete
+        }))
     }
 
     fn list_nodes(&self) -> Result<Value> {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use cuebase_retrieval::{FEATURE_NAMES, Hit};
+use cuebase_retrieval::{FEATURE_NAMES, Hit, ReadScore};
 
 /// The evidence column of a question without an answer.
 const NO_EVIDENCE: &str = "-";
@@ -19,7 +19,7 @@ pub(super) struct FeaturePlace<'a> {
 
 /// Returns the first line of the file.
 pub fn header() -> String {
-    format!("sample\tsessions\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
+    format!("sample\tsessions\tquestion\twords\tfound\tbefore\treader\tparts\t{}", FEATURE_NAMES.join("\t"))
 }
 
 /// Writes the line of a candidate. `held` is which evidence it contains; `None` for a question without an answer.
@@ -36,8 +36,13 @@ pub(super) fn write(
     if held.is_none() {
         evidence.push_str(NO_EVIDENCE);
     }
+    // The log-odds before the reading, those of the reader, and whether only parts of the memory were read.
+    let read = match hit.read {
+        Some(ReadScore { before, reader, is_in_parts }) => format!("{before}\t{reader}\t{}", u8::from(is_in_parts)),
+        None => "\t\t".to_owned(),
+    };
     let values: Vec<String> = hit.features.values().iter().map(f32::to_string).collect();
     let words = hit.memory.content.split_whitespace().count();
     let FeaturePlace { sample, sessions, question } = place;
-    writeln!(out, "{sample}\t{sessions}\t{question}\t{words}\t{evidence}\t{}", values.join("\t"))
+    writeln!(out, "{sample}\t{sessions}\t{question}\t{words}\t{evidence}\t{read}\t{}", values.join("\t"))
 }

@@ -9,7 +9,7 @@ use cuebase_language::claims;
 use cuebase_language::dates::question::{self, QuestionTimes};
 use cuebase_language::relevance::asking_part;
 use cuebase_language::text::steps::Steps;
-use cuebase_retrieval::{Change, Currency, Explain, Filter, Head, Hit, Index, Query, Snapshot};
+use cuebase_retrieval::{Change, Currency, Explain, Filter, Head, Hit, Index, Query, Reranker, Snapshot};
 use cuebase_storage::memory_file::{FrontMatter, MemoryPath};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -21,7 +21,8 @@ use crate::ingest::extraction;
 use crate::memory::file_names::slug;
 use crate::memory::files;
 use crate::memory::request::conversation;
-use crate::model::{Deadline, Embedder, index_settings};
+use crate::model::encoder::Reader;
+use crate::model::{Deadline, Embedder, QueryReader, index_settings};
 
 /// Time limit of a model for the cues of a session, or for a question.
 const MODEL_TIME: Duration = Duration::from_secs(600);
@@ -33,6 +34,8 @@ pub const DOCUMENTS_PER_CHANGE: usize = 256;
 pub struct Setup<'a> {
     /// The model that embeds cues and questions.
     pub embedder: &'a dyn Embedder,
+    /// What reads the candidates of questions, if anything does.
+    pub reader: Option<&'static Reader>,
     /// The time at which conversations are ingested and questions are asked.
     pub clock: Clock,
 }
@@ -124,6 +127,7 @@ pub fn ask(snapshot: &Snapshot, asking: &Asking<'_>, setup: &Setup<'_>) -> anyho
     let now = setup.clock.now();
     let QuestionTimes { times, words } = question::find(text, now, &TimeZone::UTC);
     let asked = claims::question::asked(text, &times, now.as_millisecond());
+    let reader = setup.reader.and_then(|reader| QueryReader::new(reader, text, None));
     let query = Query {
         text,
         synonyms: &[],
@@ -140,6 +144,7 @@ pub fn ask(snapshot: &Snapshot, asking: &Asking<'_>, setup: &Setup<'_>) -> anyho
         user: None,
         exact: false,
         explain: Explain::No,
+        reranker: reader.as_ref().map(|reader| reader as &dyn Reranker),
     };
     Ok(snapshot.search(&query)?.hits)
 }

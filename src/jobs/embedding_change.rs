@@ -5,11 +5,11 @@ use cuebase_storage::records::EmbeddingRecord;
 use serde::{Deserialize, Serialize};
 
 use super::Jobs;
-use super::reembedding::need_of;
+use super::components::JobComponents;
+use super::reembedding::needs;
 use crate::config::BuiltInModel;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::model::StaticTable;
 use crate::namespace::pace::Pace;
 
 /// What to change. What is `None` stays as it is.
@@ -35,16 +35,11 @@ impl Jobs {
     /// Returns the namespaces that need vectors according to their records and indexes. In a running server it is those of
     /// [`Self::backlog`].
     pub fn namespaces_in_need(&self) -> Result<Vec<NamespaceKey>> {
-        let components = &self.components;
-        let table = StaticTable::built_in().map_err(Error::internal)?;
-        let current = components.models.current();
+        let JobComponents { store, namespaces, models, .. } = &self.components;
         let mut found = Vec::new();
-        for account in components.store.accounts()? {
-            for record in components.store.namespaces(&account.account, None, usize::MAX)? {
-                let index = components.namespaces.index_path(&record);
-                if need_of(&record, &index, table, current.model().identity()).is_some() {
-                    found.push(record.key());
-                }
+        for (key, need) in needs(store, namespaces, models)? {
+            if need.is_some() {
+                found.push(key);
             }
         }
         Ok(found)

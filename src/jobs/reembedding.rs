@@ -30,14 +30,27 @@ enum Task {
     },
 }
 
+/// Returns all namespaces, each with why it needs vectors; `None` if it needs none.
+pub(super) fn needs(
+    store: &Store,
+    namespaces: &Namespaces,
+    models: &Models,
+) -> Result<Vec<(NamespaceKey, Option<Need>)>> {
+    let table = StaticTable::built_in().map_err(Error::internal)?;
+    let current = models.current();
+    let mut needs = Vec::new();
+    for account in store.accounts()? {
+        for record in store.namespaces(&account.account, None, usize::MAX)? {
+            let need = need_of(&record, &namespaces.index_path(&record), table, current.model().identity());
+            needs.push((record.key(), need));
+        }
+    }
+    Ok(needs)
+}
+
 /// Returns why a namespace needs vectors, given the folder of its index and the identity of the configured model. `None` if it
 /// needs none.
-pub(super) fn need_of(
-    record: &NamespaceRecord,
-    index: &Path,
-    table: &'static StaticTable,
-    model: &str,
-) -> Option<Need> {
+fn need_of(record: &NamespaceRecord, index: &Path, table: &'static StaticTable, model: &str) -> Option<Need> {
     if record.waiting > 0 {
         return Some(Need::Missing);
     }
@@ -67,16 +80,11 @@ impl Reembedding {
 
     /// Adds namespaces to the backlog that lack vectors or have those of another model.
     fn find_backlog(&self) -> Result<()> {
-        let table = StaticTable::built_in().map_err(Error::internal)?;
-        let current = self.models.current();
-        let current = current.model().identity();
-        for account in self.store.accounts()? {
-            for record in self.store.namespaces(&account.account, None, usize::MAX)? {
-                match need_of(&record, &self.namespaces.index_path(&record), table, current) {
-                    Some(need) => self.backlog.add(&record.key(), need),
-                    // The model may be the former one again.
-                    None => self.backlog.end_change(record.id),
-                }
+        for (key, need) in needs(&self.store, &self.namespaces, &self.models)? {
+            match need {
+                Some(need) => self.backlog.add(&key, need),
+                // The model may be the former one again.
+                None => self.backlog.end_change(key.id),
             }
         }
         Ok(())
@@ -147,6 +155,7 @@ impl Job for Reembedding {
             Some(Task::FindBacklog) => {
                 lower_priority();
                 let found = self.find_backlog();
+                self.backlog.end_listing();
                 if let Err(error) = &found {
                     tracing::error!(%error, "namespaces with missing vectors could not be listed");
                 }

@@ -65,6 +65,11 @@ impl Jobs {
         self.components.backlog.list()
     }
 
+    /// Whether [`Self::backlog`] lacks the namespaces with vectors of another model, because the model was just changed.
+    pub fn is_backlog_incomplete(&self) -> bool {
+        self.components.backlog.is_incomplete()
+    }
+
     /// Returns the queue entry that has waited longest.
     pub fn oldest_queued(&self) -> Result<Option<QueueEntry>> {
         let Some((namespace, id)) = self.components.queue.levels().oldest else { return Ok(None) };

@@ -107,7 +107,7 @@ impl Metrics {
         );
         registry.register(
             "retrieval_seconds",
-            "Time in a part of a retrieval: vector (embedding and cues), lexical, graph (expansion and ranking)",
+            "Time in a part of a retrieval: vector (embedding and cues), lexical, graph (expansion, ranking and reading)",
             parts.clone(),
         );
         registry.register("ingestion_seconds", "Time of one attempt to ingest a write", ingestion.clone());

@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_data_directory_has_the_encoder_or_what_is_configured_at_first() {
+    fn a_new_data_directory_has_the_reader_or_what_is_configured_at_first() {
         for (first, later, expected) in [
-            (None, Some(BuiltInModel::Table), BuiltInModel::Encoder),
+            (None, Some(BuiltInModel::Table), BuiltInModel::Reader),
             (Some(BuiltInModel::Table), None, BuiltInModel::Table),
         ] {
             let store = Store::in_memory().expect("creates");

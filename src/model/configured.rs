@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use cuebase_storage::Store;
 use cuebase_storage::records::{EmbeddingRecord, ModelRecord};
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::choice;
 use super::deadline::Deadline;
 use super::embedder::Embedder;
-use super::encoder::{BuiltInEncoder, LocalEncoder};
+use super::encoder::{BuiltInEncoder, LocalEncoder, Reader};
 use super::error::ModelError;
 use super::hosted::{CallCounts, Chat, Endpoint, HostedEmbedder};
 use super::static_table::StaticTable;
@@ -32,8 +32,22 @@ const WRITE_TIME: Duration = Duration::from_secs(10);
 pub fn built_in(model: BuiltInModel) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match model {
         BuiltInModel::Table => Arc::new(StaticTable::built_in()?),
-        BuiltInModel::Encoder => Arc::new(BuiltInEncoder::get()?),
+        BuiltInModel::Encoder | BuiltInModel::Reader => Arc::new(BuiltInEncoder::get()?),
     })
+}
+
+/// Packs the networks of a model in the binary in the background. Returns its reader, if it has one.
+fn prepare(model: BuiltInModel) -> anyhow::Result<Option<&'static Reader>> {
+    if model == BuiltInModel::Table {
+        return Ok(None);
+    }
+    BuiltInEncoder::get()?.pack_in_background();
+    if model != BuiltInModel::Reader {
+        return Ok(None);
+    }
+    let reader = Reader::get()?;
+    reader.pack_in_background();
+    Ok(Some(reader))
 }
 
 /// Returns the embedding model of a choice: of the built-in ones that of a new data directory, if none is chosen. Loads a
@@ -47,6 +61,16 @@ pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
         EmbeddingChoice::Hosted { endpoint, model } => {
             Arc::new(HostedEmbedder::new(Arc::new(Endpoint::new(endpoint)?), model))
         }
+    })
+}
+
+/// Returns the reader of a choice: of the built-in models that of a new data directory, if none is chosen.
+pub fn reader(choice: &EmbeddingChoice) -> anyhow::Result<Option<&'static Reader>> {
+    Ok(match choice {
+        EmbeddingChoice::BuiltIn(model) if model.unwrap_or(BuiltInModel::DEFAULT) == BuiltInModel::Reader => {
+            Some(Reader::get()?)
+        }
+        EmbeddingChoice::BuiltIn(_) | EmbeddingChoice::Local { .. } | EmbeddingChoice::Hosted { .. } => None,
     })
 }
 
@@ -64,6 +88,8 @@ pub struct Models {
     current: ArcSwap<Vectors>,
     /// Vectors of the models of older indexes, by identity; `None` if the model is unavailable.
     former: Mutex<HashMap<String, Option<Arc<Vectors>>>>,
+    /// Reads candidates of queries, if the built-in model has a reader.
+    reader: ArcSwapOption<&'static Reader>,
     /// The configured embedding model, if it is hosted.
     hosted: Option<Arc<HostedEmbedder>>,
     chat: Option<Arc<Chat>>,
@@ -75,13 +101,12 @@ impl Models {
     /// Opens the configured models. Loads a local one; makes no network call.
     pub fn open(settings: &ModelSettings, store: &Arc<Store>) -> anyhow::Result<Self> {
         let mut hosted = None;
+        let mut reader = None;
         let current = match &settings.embedding {
             EmbeddingChoice::BuiltIn(configured) => {
                 let record = choice::record(store, *configured)?;
                 let model = configured.unwrap_or_else(|| choice::model_of(&record));
-                if model == BuiltInModel::Encoder {
-                    BuiltInEncoder::get()?.pack_in_background();
-                }
+                reader = prepare(model)?;
                 built_in(model)?
             }
             EmbeddingChoice::Hosted { endpoint, model } => {
@@ -103,6 +128,7 @@ impl Models {
             settings: settings.clone(),
             current: ArcSwap::from_pointee(Vectors::new(current, Some(Arc::clone(store)))),
             former: Mutex::default(),
+            reader: ArcSwapOption::new(reader.map(Arc::new)),
             hosted,
             chat,
             noting: Mutex::default(),
@@ -154,8 +180,10 @@ impl Models {
     /// Embeds with the built-in model of a record from now on, and stores the record. Indexes keep their vectors until their
     /// namespaces are embedded again.
     pub fn use_built_in(&self, record: &EmbeddingRecord) -> anyhow::Result<()> {
-        let model = built_in(choice::model_of(record))?;
+        let chosen = choice::model_of(record);
+        let (model, reader) = (built_in(chosen)?, prepare(chosen)?);
         self.store.put_embedding(record)?;
+        self.reader.store(reader.map(Arc::new));
         if self.current().model().identity() != model.identity() {
             // It may have the model that is the current one now.
             self.former.lock().clear();
@@ -176,6 +204,16 @@ impl Models {
             },
             EmbeddingChoice::Hosted { model, .. } => model.clone(),
         }
+    }
+
+    /// Returns the model that reads candidates of queries, if there is one.
+    pub fn reader(&self) -> Option<&'static Reader> {
+        self.reader.load().as_deref().copied()
+    }
+
+    /// Returns how long the reader may take for a query, unless the request says it.
+    pub fn read_budget(&self) -> Duration {
+        self.settings.read_budget
     }
 
     /// Returns the chat model, if one is configured.

@@ -55,14 +55,25 @@ struct ChangeState {
     pace: Pace,
     /// Until when no vectors are computed for it, so that it keeps its share of the processor.
     rests_until: Option<Instant>,
-    /// Whether the namespaces with vectors of another model are to be listed, because the model was changed.
-    is_new: bool,
+    listing: Listing,
+}
+
+/// The listing of namespaces with vectors of another model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Listing {
+    /// They are listed.
+    #[default]
+    Complete,
+    /// They are to be listed, because the model was changed.
+    Due,
+    /// The thread lists them.
+    Running,
 }
 
 impl ChangeState {
     /// Whether vectors may be computed for the change.
     fn may_go_on(&self, now: Instant) -> bool {
-        !self.pace.is_paused && !self.is_new && self.rests_until.is_none_or(|until| until <= now)
+        !self.pace.is_paused && self.listing != Listing::Due && self.rests_until.is_none_or(|until| until <= now)
     }
 }
 
@@ -189,8 +200,21 @@ impl Backlog {
 
     /// Makes the thread list the namespaces with vectors of another model.
     pub fn model_changed(&self) {
-        self.state.lock().change.is_new = true;
+        self.state.lock().change.listing = Listing::Due;
         self.changed.notify_all();
+    }
+
+    /// Ends a listing of the namespaces with vectors of another model. One that became due meanwhile stays due.
+    pub fn end_listing(&self) {
+        let mut state = self.state.lock();
+        if state.change.listing == Listing::Running {
+            state.change.listing = Listing::Complete;
+        }
+    }
+
+    /// Whether [`Self::list`] lacks the namespaces with vectors of another model, because the model was just changed.
+    pub fn is_incomplete(&self) -> bool {
+        self.state.lock().change.listing != Listing::Complete
     }
 
     /// Sets the pace of a change of the model.
@@ -219,7 +243,7 @@ impl Backlog {
         let mut state = self.state.lock();
         let now = Instant::now();
         let Some(until) = state.change.rests_until.filter(|until| *until > now) else { return false };
-        if state.stopping || state.change.pace.is_paused || state.change.is_new {
+        if state.stopping || state.change.pace.is_paused || state.change.listing == Listing::Due {
             return false;
         }
         if state.is_other_ready(&[Need::Missing]) {
@@ -323,7 +347,8 @@ impl Backlog {
             if state.stopping {
                 return None;
             }
-            if std::mem::take(&mut state.change.is_new) {
+            if state.change.listing == Listing::Due {
+                state.change.listing = Listing::Running;
                 return Some(Work::FindOutdated);
             }
             let now = Instant::now();
@@ -413,7 +438,9 @@ mod tests {
         backlog.model_changed();
         assert!(!backlog.may_change());
         assert_eq!(backlog.next(), Some(Work::FindOutdated));
-        assert!(backlog.may_change());
+        assert!(backlog.may_change() && backlog.is_incomplete());
+        backlog.end_listing();
+        assert!(!backlog.is_incomplete());
         assert_eq!(backlog.next(), embed("x", 0));
     }
 

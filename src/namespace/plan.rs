@@ -234,6 +234,7 @@ impl PlanContext<'_> {
             user: None,
             exact: false,
             explain: Explain::No,
+            reranker: None,
         };
         let found = self.snapshot.search(&query)?;
         Ok(found.hits.into_iter().map(|hit| hit.memory.path).collect())

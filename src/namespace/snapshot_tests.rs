@@ -139,6 +139,7 @@ pub(super) fn context(store: &Arc<Store>, repositories: RepositoryHome) -> Names
         chat: None,
         endpoint: None,
         embedding_deadline: Duration::from_secs(1),
+        read_budget: Duration::ZERO,
         call_time: Duration::from_secs(1),
     };
     let clock = Clock::system();

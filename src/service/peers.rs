@@ -17,7 +17,7 @@ use crate::error_codes::ErrorCode;
 
 /// The version of what nodes send to each other: forwarded requests, questions and answers. Every change of a question
 /// or an answer raises it, because their encoding names no fields. Nodes of another version are refused.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Carries questions to other nodes.
 pub trait PeerCalls: Send + Sync {

@@ -75,7 +75,7 @@ def test_a_script_in_place_of_the_binary_is_refused(packages: Path, tmp_path: Pa
 
 def test_sources_without_a_commit_time_need_a_variable(binary: Path, tmp_path: Path) -> None:
     sources = tmp_path / "sources"
-    for part in ("packaging", "clients/python", "clients/typescript/dist", "model/static-table", "model/encoder"):
+    for part in ("packaging", "clients/python", "clients/typescript/dist", "model/static-table", "model/encoder", "model/reader"):
         shutil.copytree(ROOT / part, sources / part, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
     for name in (
         "Cargo.toml",

@@ -18,7 +18,8 @@ use crate::tokenize::{QUESTION_MARKS, fold, is_stop_word};
 const MESSAGES_BEFORE_MAX: usize = 4;
 /// Bytes of such a message that are read.
 const BEFORE_BYTES_MAX: usize = 2000;
-/// New content words of an answer to a question that has a new number, a new name or items of a list.
+/// New content words of an answer to a question that has a new number, a new name or items of a list, or that says the
+/// question again as a statement.
 const ANSWER_WITH_DETAILS_MIN: usize = 2;
 /// New content words of any other answer to a question.
 const ANSWER_MIN: usize = 6;
@@ -26,8 +27,10 @@ const ANSWER_MIN: usize = 6;
 const FINDING_MIN: usize = 5;
 /// New content words of any other message.
 const OTHER_MIN: usize = 18;
+/// Content words of a question that an answer may say again.
+const REPEATED_MIN: usize = 2;
 /// How often a message is read.
-const PASSES: usize = 6;
+const PASSES: usize = 7;
 /// The mark of a block of code. Code is kept.
 const CODE: &str = "```";
 
@@ -68,7 +71,8 @@ pub(super) fn is_worth_keeping(
     if asked == Asked::No {
         return Ok(false);
     }
-    let has_details = has_number || has_items(text) || has_new_name(&statement, &new);
+    let has_details =
+        has_number || has_items(text) || has_new_name(&statement, &new) || repeats_question(&statement, before.last());
     Ok(new.len() >= if has_details { ANSWER_WITH_DETAILS_MIN } else { ANSWER_MIN })
 }
 
@@ -107,6 +111,27 @@ fn has_new_name(statement: &Statement<'_>, new: &HashSet<String>) -> bool {
     for name in entities::find(statement, "") {
         if content_words(&name).iter().any(|word| new.contains(word)) {
             return true;
+        }
+    }
+    false
+}
+
+/// Whether a statement says a question of the message before it again: "Where is the crown kept?" "The crown is kept in the
+/// museum cellar."
+fn repeats_question(statement: &Statement<'_>, before: Option<&Message<'_>>) -> bool {
+    let Some(before) = before else { return false };
+    let text = &before.text[..before.text.floor_char_boundary(BEFORE_BYTES_MAX)];
+    for question in text.split_inclusive(['.', '!', '\n', '?', '？', '؟']).filter(|part| part.ends_with(QUESTION_MARKS))
+    {
+        let asked: HashSet<String> = content_words(question).into_iter().collect();
+        if asked.len() < REPEATED_MIN {
+            continue;
+        }
+        for sentence in statement.sentences.iter().filter(|sentence| !sentence.ends_with(QUESTION_MARKS)) {
+            let said: HashSet<String> = content_words(sentence).into_iter().collect();
+            if asked.is_subset(&said) {
+                return true;
+            }
         }
     }
     false
@@ -163,6 +188,19 @@ mod tests {
             "Je prendrais plutôt une pompe à chaleur de Daikin.",
         ] {
             assert!(is_kept(ASKED, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_says_the_question_again_is_kept() {
+        let before = [message(Some("Ann"), "I forgot it. Where is the old crown kept?")];
+        for (text, expected) in [
+            ("The old crown is kept in the museum cellar.", true),
+            ("The old crown is kept there.", false),
+            ("In the museum cellar, I think.", false),
+        ] {
+            let kept = is_worth_keeping(text, &before, Asked::Yes, &Steps::unlimited()).expect("not interrupted");
+            assert_eq!(kept, expected, "{text}");
         }
     }
 

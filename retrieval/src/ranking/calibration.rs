@@ -6,12 +6,13 @@
 //! for what has no vector to compare: for all memories if the query has none, otherwise for those that wait for theirs.
 //! The vectors of another model than the built-in table say more of documents, so these have coefficients of their own with
 //! it; so have chats with an assistant with the built-in encoder.
-//! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
+//! `retrieval/fit/fit.py`, `fit_kinds.py` and `fit_reader.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
 //! feature too few, too many or of another name does not compile.
 
 use super::features::Features;
 use super::groups::Contribution;
+use crate::reranker::ReadScore;
 
 /// An intercept, and the coefficient of each feature.
 struct Model {
@@ -33,6 +34,30 @@ static ENCODER_ASSISTANT: Model = include!("coefficients/encoder_assistant.rs");
 static OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
 /// For all memories, if the query has no vector, and for a memory that waits for its vectors.
 static WITHOUT_VECTOR: Model = include!("coefficients/without_vector.rs");
+
+/// The logistic regression from the score before reading and the reader's output to the score after it.
+struct ReaderModel {
+    intercept: f64,
+    /// The coefficient of the log-odds before reading.
+    before: f64,
+    /// The coefficient of the log-odds of the reader.
+    reader: f64,
+}
+
+/// The regressions for each kind of memory.
+struct ReaderModels {
+    /// What people said to each other, and what is not known.
+    people: ReaderModel,
+    /// What a user and an assistant said.
+    assistant: ReaderModel,
+    /// The same, if it is so long that only parts were read.
+    assistant_in_parts: ReaderModel,
+    /// Documents.
+    document: ReaderModel,
+}
+
+/// For memories that were read.
+static READER: ReaderModels = include!("coefficients/reader.rs");
 
 /// Returns the probability that a memory with these features answers the query, strictly between 0 and 1.
 pub(crate) fn probability(features: &Features) -> f32 {
@@ -79,6 +104,25 @@ fn model_of(features: &Features) -> &'static Model {
 
 fn adds_other_script(features: &Features) -> bool {
     features.is_other_script > 0.0 && features.is_without_vector == 0.0
+}
+
+/// Returns what the reading of a memory with these features adds to the log-odds of its score.
+pub(crate) fn reading_contribution(features: &Features, read: ReadScore) -> f64 {
+    let model = if features.is_document > 0.0 {
+        &READER.document
+    } else if features.is_assistant_chat == 0.0 {
+        &READER.people
+    } else if read.is_in_parts {
+        &READER.assistant_in_parts
+    } else {
+        &READER.assistant
+    };
+    model.intercept + model.before * read.before + model.reader * read.reader - read.before
+}
+
+/// Returns the probability of log-odds.
+pub(crate) fn probability_of(log_odds: f64) -> f32 {
+    (1.0 / (1.0 + (-log_odds).exp())) as f32
 }
 
 /// Returns the log-odds of a probability; finite for zero and one.

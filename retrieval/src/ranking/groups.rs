@@ -44,6 +44,8 @@ feature_groups! {
     Form = "form",
     /// What is the same for all memories: how much the query says, and how well the best memory matches it.
     Query = "query",
+    /// A model read the memory together with the query.
+    Reader = "reader",
 }
 
 /// What a group of features adds to the log-odds of a score.

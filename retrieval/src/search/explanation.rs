@@ -11,7 +11,7 @@ use crate::ids::DocumentId;
 use crate::index::Document;
 use crate::memory::{Memory, Relation};
 use crate::query::Explain;
-use crate::ranking::calibration::{base_log_odds, contributions, log_odds, probability};
+use crate::ranking::calibration::{base_log_odds, contributions, log_odds};
 use crate::ranking::groups::{Contribution, FeatureGroup};
 
 /// Why a memory has its score.
@@ -166,7 +166,12 @@ fn arms(ranking: &Ranking<'_>, id: DocumentId) -> Vec<ArmRank> {
 fn contributions_to(ranking: &Ranking<'_>, candidate: &Candidate) -> Vec<Contribution> {
     let features = &ranking.features[candidate.features];
     let mut contributions = contributions(features);
-    if candidate.score == probability(features) {
+    for contribution in &mut contributions {
+        if contribution.group == FeatureGroup::Reader {
+            contribution.log_odds += candidate.added;
+        }
+    }
+    if candidate.score == candidate.score_by_evidence(features) {
         return contributions;
     }
     let by_features: f64 = base_log_odds(features) + contributions.iter().map(|part| part.log_odds).sum::<f64>();

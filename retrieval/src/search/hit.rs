@@ -8,6 +8,7 @@ use super::explanation::Explanation;
 use crate::index::ValidityState;
 use crate::memory::Memory;
 use crate::ranking::features::Features;
+use crate::reranker::ReadScore;
 
 /// The arms that found a hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub struct Hit {
     pub also: Vec<String>,
     /// The features that the score was computed from.
     pub features: Features,
+    /// What it was computed from further, if the memory was read.
+    pub read: Option<ReadScore>,
     /// What the score was made from, if the query asks for it.
     pub explanation: Option<Box<Explanation>>,
 }

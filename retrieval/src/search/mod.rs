@@ -5,8 +5,9 @@
 //! 3. **Ranking** (`ranking`): each candidate gets its features and, from these, its probability.
 //! 4. **Expansion** (`expansion`): the neighbours of the best candidates in the graph are ranked too.
 //! 5. **Recency** (`recency`): of several answers about how something is, the latest is the best.
-//! 6. **Currency** (`currency`): what no longer holds ranks behind what superseded it.
-//! 7. **Reading** (`reading`): the memories of the best candidates are read from the log.
+//! 6. **Reranking** (`reranking`): a model reads the best candidates, if the query has one.
+//! 7. **Currency** (`currency`): what no longer holds ranks behind what superseded it.
+//! 8. **Reading** (`reading`): the memories of the best candidates are read from the log.
 //!
 //! The query is [`prepared`] first; `hit` is what comes out. How features are made is in `crate::ranking`.
 //! `explanation` says what made a hit's score, and `path_explanation` why a memory is a hit or is none.
@@ -22,6 +23,7 @@ mod prepared;
 mod ranking;
 mod reading;
 mod recency;
+mod reranking;
 
 use std::time::Instant;
 
@@ -66,7 +68,7 @@ impl Snapshot {
 
         let ranking_start = Instant::now();
         let candidates = search.candidates(&mut arms);
-        let ranking = search.rank_candidates(&candidates, &arms, words.soft_match, &words.names);
+        let ranking = search.rank_candidates(&candidates, &arms, words.soft_match, &words.names)?;
         let hits = search.read(&ranking, budget)?;
         Ok(SearchResults {
             hits,
@@ -86,12 +88,15 @@ impl Search<'_> {
         arms: &'s ArmResults,
         soft_match: SoftMatch<'s>,
         names: &'s [NameHash],
-    ) -> Ranking<'s> {
+    ) -> Result<Ranking<'s>> {
         let signals = Signals::new(self.evidence(arms, names), soft_match, candidates);
         let mut ranking = Ranking::new(&self.snapshot.table, signals, candidates);
         self.expand(&mut ranking, candidates);
         self.rank_by_recency(&mut ranking);
+        if let Some(reranker) = self.query.reranker {
+            self.rerank(&mut ranking, reranker)?;
+        }
         self.rank_by_currency(&mut ranking);
-        ranking
+        Ok(ranking)
     }
 }

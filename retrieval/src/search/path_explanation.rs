@@ -85,7 +85,7 @@ impl Snapshot {
         let search = Search::new(self, query, running.threads(self.cues.rows()))?;
         let (mut arms, words) = search.run_arms();
         let candidates = search.candidates(&mut arms);
-        let mut ranking = search.rank_candidates(&candidates, &arms, words.soft_match, &words.names);
+        let mut ranking = search.rank_candidates(&candidates, &arms, words.soft_match, &words.names)?;
 
         let mut explained =
             PathExplanation { excluded_by: search.excluded_by(id, document, &memory), ..Default::default() };
@@ -239,6 +239,7 @@ mod tests {
             user: None,
             exact: false,
             explain: Explain::No,
+            reranker: None,
         };
         change(&mut query);
         let snapshot = index.published().load_full();

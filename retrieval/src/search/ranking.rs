@@ -8,9 +8,10 @@ use crate::hash::PathHash;
 use crate::ids::DocumentId;
 use crate::index::Table;
 use crate::memory::Millis;
-use crate::ranking::calibration::probability;
+use crate::ranking::calibration::{log_odds, probability, probability_of, reading_contribution};
 use crate::ranking::features::Features;
 use crate::ranking::signals::Signals;
+use crate::reranker::{Judgement, ReadScore};
 
 /// The candidates of one query, ranked.
 pub(super) struct Ranking<'a> {
@@ -31,6 +32,10 @@ pub(super) type Positions = HashMap<DocumentId, usize, ahash::RandomState>;
 pub(super) struct Candidate {
     pub(super) document: DocumentId,
     pub(super) score: f32,
+    /// What the score is made from if the memory was read.
+    pub(super) read: Option<ReadScore>,
+    /// What the reading added to the log-odds of the score; zero if the memory was not read.
+    pub(super) added: f64,
     updated: Millis,
     path: PathHash,
     /// The index of its features.
@@ -38,6 +43,12 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Returns the score by the features and the reading alone. Currency may have changed it.
+    pub(super) fn score_by_evidence(&self, features: &Features) -> f32 {
+        let before = probability(features);
+        if self.added == 0.0 { before } else { probability_of(log_odds(before) + self.added) }
+    }
+
     /// Orders by score, highest first, then by time, newest first, then by the path's hash, so that the order never
     /// depends on chance.
     fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
@@ -68,6 +79,8 @@ impl<'a> Ranking<'a> {
             self.candidates.push(Candidate {
                 document: id,
                 score: probability(&features),
+                read: None,
+                added: 0.0,
                 updated: document.time(TimeField::Updated),
                 path: document.path(),
                 features: self.features.len(),
@@ -83,6 +96,17 @@ impl<'a> Ranking<'a> {
         let features = &mut self.features[candidate.features];
         features.recency = recency;
         candidate.score = probability(features);
+    }
+
+    /// Adds what the reading of a candidate's memory says to the log-odds of its score. The caller sorts.
+    pub(super) fn add_reading(&mut self, index: usize, judgement: Judgement) {
+        let Some(candidate) = self.candidates.get_mut(index) else { return };
+        let Judgement { log_odds: reader, is_in_parts, is_exact } = judgement;
+        let read = ReadScore { before: log_odds(candidate.score), reader, is_in_parts };
+        let added = reading_contribution(&self.features[candidate.features], read);
+        candidate.read = Some(read);
+        candidate.added = if is_exact { added.max(0.0) } else { added };
+        candidate.score = candidate.score_by_evidence(&self.features[candidate.features]);
     }
 
     /// Sorts the candidates, best first.

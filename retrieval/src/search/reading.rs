@@ -114,6 +114,7 @@ impl Search<'_> {
             via,
             also,
             features,
+            read: candidate.read,
             explanation: None,
         })
     }

@@ -55,5 +55,6 @@ pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) ->
         user: None,
         exact: false,
         explain: Explain::No,
+        reranker: None,
     }
 }

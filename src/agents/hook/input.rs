@@ -36,7 +36,7 @@ impl HookEvent {
     /// Returns the longest time that a hook may take. A prompt waits for its hook, so that one has the least.
     pub fn deadline(self) -> Duration {
         Duration::from_millis(match self {
-            Self::UserPrompt => 40,
+            Self::UserPrompt => 95,
             Self::SessionStart => 400,
             Self::Stop | Self::PreCompact | Self::Check => 5000,
         })

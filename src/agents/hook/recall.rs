@@ -12,6 +12,8 @@ use crate::error_codes::ErrorCode;
 
 /// Tokens of the memories for a prompt, at most.
 const CONTEXT_TOKENS_MAX: u32 = 1000;
+/// Milliseconds in which the server may read memories together with a prompt: less than half of the time of the hook.
+const READ_BUDGET_MS: u32 = 40;
 /// Bytes of a prompt that are sent: as much as the server reads.
 const QUERY_BYTES_MAX: usize = 64 << 10;
 /// Claims in a profile.
@@ -42,7 +44,12 @@ pub(super) fn context(connection: &mut Connection, project: &Project, prompt: &s
     }
     // The server reads as much of a long prompt, and finds what it asks.
     let query = &prompt[..prompt.floor_char_boundary(QUERY_BYTES_MAX)];
-    let body = json!({"namespace": project.namespace, "max_tokens": CONTEXT_TOKENS_MAX, "q": query});
+    let body = json!({
+        "namespace": project.namespace,
+        "max_tokens": CONTEXT_TOKENS_MAX,
+        "q": query,
+        "read_budget_ms": READ_BUDGET_MS
+    });
     let Some(found) = content(&connection.send(Method::POST, "/v1/context", Some(&body))?)? else { return Ok(None) };
     let text = found["text"].as_str().unwrap_or_default();
     if text.is_empty() {

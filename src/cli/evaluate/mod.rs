@@ -18,12 +18,13 @@ use crate::config::Config;
 use crate::eval::input::kind::InputKind;
 use crate::eval::namespace::Setup;
 use crate::eval::suite::SuiteKind;
-use crate::model::configured::embedder;
+use crate::model::configured::{embedder, reader};
 
 /// Measures retrieval quality and prints the figures.
 pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Result<()> {
     let embedder = embedder(&config.model.embedding)?;
-    let setup = Setup { embedder: embedder.as_ref(), clock: Clock::system() };
+    let reader = reader(&config.model.embedding)?;
+    let setup = Setup { embedder: embedder.as_ref(), reader, clock: Clock::system() };
     let kind = InputKind::of(&options.input)?;
     let output = Output::create(options)?;
     match kind {

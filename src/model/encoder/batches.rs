@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::network::Network;
+use super::tokens::Tokens;
 use crate::model::deadline::Deadline;
 use crate::model::embedding::normalise;
 use crate::model::error::ModelError;
@@ -20,7 +21,7 @@ const BATCH_TOKENS_MAX: usize = 256;
 /// [`ModelError::Unavailable`] after the deadline, and [`ModelError::Unusable`] if the weights have no vector for a token.
 pub(super) fn embed_tokens(
     network: &Network,
-    texts: &[Vec<u32>],
+    texts: &[Tokens],
     deadline: Deadline,
 ) -> Result<Vec<Vec<f32>>, ModelError> {
     let batches = batches_of(texts);
@@ -43,24 +44,24 @@ pub(super) fn embed_tokens(
 fn embed_batch(
     network: &Network,
     batch: &[usize],
-    texts: &[Vec<u32>],
+    texts: &[Tokens],
     deadline: Deadline,
 ) -> Result<Vec<Vec<f32>>, ModelError> {
     if deadline.left().is_zero() {
         return Err(ModelError::unavailable("the deadline has passed"));
     }
-    let texts: Vec<&[u32]> = batch.iter().map(|position| texts[*position].as_slice()).collect();
+    let texts: Vec<&Tokens> = batch.iter().map(|position| &texts[*position]).collect();
     network.vectors(&texts).map_err(|error| ModelError::Unusable(error.to_string()))
 }
 
 /// Returns the positions of the texts in batches, the shortest first.
-fn batches_of(tokens: &[Vec<u32>]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..tokens.len()).collect();
-    order.sort_by_key(|position| tokens[*position].len());
+fn batches_of(texts: &[Tokens]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_by_key(|position| texts[*position].ids().len());
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut batch_tokens = 0;
     for position in order {
-        let length = tokens[position].len();
+        let length = texts[position].ids().len();
         match batches.last_mut() {
             Some(batch) if batch_tokens + length <= BATCH_TOKENS_MAX => batch.push(position),
             _ => {

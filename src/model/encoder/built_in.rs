@@ -10,8 +10,10 @@ use cuebase_retrieval::ENCODER_IDENTITY;
 use safetensors::SafeTensors;
 
 use super::batches::embed_tokens;
+use super::embeddings::Embeddings;
 use super::network::Network;
 use super::settings::{Activation, EncoderSettings, Pooling};
+use super::tokens::Tokens;
 use super::weights::{Weights, WeightsError};
 use crate::config::Precision;
 use crate::model::deadline::Deadline;
@@ -20,17 +22,14 @@ use crate::model::error::ModelError;
 use crate::model::static_table::StaticTable;
 
 /// The file in the binary.
-static FILE: &[u8] = include_bytes!("../../../model/encoder/encoder.safetensors");
+pub(super) static ENCODER_FILE: &[u8] = include_bytes!("../../../model/encoder/encoder.safetensors");
 
-/// The token that begins a text.
-const START: u32 = 101;
-/// The token that ends a text.
-const END: u32 = 102;
 /// Maximum number of tokens of a text, with the first and the last; the rest is cut off.
 const TOKENS_MAX: usize = 256;
 /// Dimensions of a vector.
 const HIDDEN_SIZE: usize = 384;
-const SETTINGS: EncoderSettings = EncoderSettings {
+/// The settings of the network.
+pub(super) const SETTINGS: EncoderSettings = EncoderSettings {
     layers: 6,
     heads: 12,
     hidden_size: HIDDEN_SIZE,
@@ -66,7 +65,7 @@ impl BuiltInEncoder {
     }
 
     fn open() -> Result<Self, ModelError> {
-        let (_, head) = SafeTensors::read_metadata(FILE).map_err(damaged)?;
+        let (_, head) = SafeTensors::read_metadata(ENCODER_FILE).map_err(damaged)?;
         let Some(checksum) = head.metadata().as_ref().and_then(|values| values.get(CHECKSUM)) else {
             return Err(damaged("the file has no checksum"));
         };
@@ -81,24 +80,21 @@ impl BuiltInEncoder {
     }
 
     /// Returns the tokens of a text, with the first and the last.
-    fn tokens(&self, text: &str) -> Vec<u32> {
-        let mut tokens = vec![START];
-        tokens.extend(self.table.ids(text));
-        tokens.truncate(TOKENS_MAX - 1);
-        tokens.push(END);
-        tokens
+    fn tokens(&self, text: &str) -> Tokens {
+        Tokens::text(&self.table.ids(text), TOKENS_MAX - 2)
     }
 }
 
 fn read_network() -> Result<Network, WeightsError> {
-    let weights = Weights::read(FILE, Precision::Int8)?;
+    let weights = Weights::read(ENCODER_FILE, Precision::Int8)?;
     let words = weights.quantised_words(HIDDEN_SIZE)?;
-    Network::new(&SETTINGS, &weights, words)
+    let embeddings = Embeddings::new(&SETTINGS, &weights, words)?;
+    Network::new(&SETTINGS, &weights, embeddings)
 }
 
-/// Returns the error for a file that cannot be used.
-fn damaged(problem: impl std::fmt::Display) -> ModelError {
-    ModelError::Unknown(format!("built-in encoder: {problem}"))
+/// Returns the error for a file in the binary that cannot be used.
+pub(super) fn damaged(problem: impl std::fmt::Display) -> ModelError {
+    ModelError::Unknown(format!("built-in model: {problem}"))
 }
 
 impl Embedder for BuiltInEncoder {
@@ -115,7 +111,7 @@ impl Embedder for BuiltInEncoder {
     }
 
     fn embed(&self, texts: &[&str], deadline: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
-        let tokens: Vec<Vec<u32>> = texts.iter().map(|text| self.tokens(text)).collect();
+        let tokens: Vec<Tokens> = texts.iter().map(|text| self.tokens(text)).collect();
         embed_tokens(self.network()?, &tokens, deadline)
     }
 }
@@ -123,15 +119,6 @@ impl Embedder for BuiltInEncoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sha256::sha256;
-
-    #[test]
-    fn the_checksum_is_that_of_the_tensors() {
-        let (head_bytes, head) = SafeTensors::read_metadata(FILE).expect("a head");
-        let values = head.metadata().as_ref().expect("values");
-        let tensors = &FILE[head_bytes + 8..];
-        assert_eq!(values[CHECKSUM], data_encoding::HEXLOWER.encode(&sha256(&[tensors])));
-    }
 
     #[test]
     fn texts_of_one_meaning_are_near() {

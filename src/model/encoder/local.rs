@@ -5,8 +5,10 @@ use std::path::Path;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use super::batches::embed_tokens;
+use super::embeddings::Embeddings;
 use super::network::Network;
 use super::settings::{EncoderSettings, refused};
+use super::tokens::Tokens;
 use super::weights::Weights;
 use crate::config::Precision;
 use crate::model::deadline::Deadline;
@@ -46,7 +48,8 @@ impl LocalEncoder {
         let bytes = std::fs::read(&weights_path).map_err(|error| refused(&weights_path, error))?;
         let weights = Weights::read(&bytes, precision).map_err(|error| refused(&weights_path, error))?;
         let words = weights.words(settings.hidden_size).map_err(|error| refused(&weights_path, error))?;
-        let network = Network::new(&settings, &weights, words).map_err(|error| refused(&weights_path, error))?;
+        let embeddings = Embeddings::new(&settings, &weights, words).map_err(|error| refused(&weights_path, error))?;
+        let network = Network::new(&settings, &weights, embeddings).map_err(|error| refused(&weights_path, error))?;
         // The hash makes other weights or another pooling another model, whatever the folder is called.
         let hash = sha256(&[&bytes, settings.text().as_bytes()]);
         let name = data_encoding::HEXLOWER.encode(&hash[..8]);
@@ -69,10 +72,10 @@ impl LocalEncoder {
         }
     }
 
-    fn tokens(&self, text: &str) -> Result<Vec<u32>, ModelError> {
+    fn tokens(&self, text: &str) -> Result<Tokens, ModelError> {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         match self.tokenizer.encode_fast(text, true) {
-            Ok(encoding) => Ok(encoding.get_ids().to_vec()),
+            Ok(encoding) => Ok(Tokens::of_text(encoding.get_ids().to_vec())),
             Err(error) => Err(ModelError::Unusable(error.to_string())),
         }
     }

@@ -1,24 +1,25 @@
 //! The forward pass of a BERT-family encoder (Devlin et al., 2019).
 //!
-//! Texts are not padded. The tokens of all texts are the rows of one matrix in every operation on single rows. Only
-//! [`attend`] relates the tokens of one text.
+//! An input is a text or a pair of texts. Inputs are not padded. The tokens of all inputs are the rows of one matrix in
+//! every operation on single rows. Only [`attend`] relates the tokens of one input.
 
-use ndarray::{Array2, ShapeError};
+use ndarray::ShapeError;
 
 use super::activation::activate;
 use super::attention::attend;
+use super::embeddings::{Embeddings, UnknownToken};
 use super::linear::Linear;
 use super::norm::LayerNorm;
 use super::settings::{Activation, EncoderSettings, Pooling};
+use super::tokens::Tokens;
 use super::weights::{Weights, WeightsError};
-use super::words::Words;
 
 /// Why a network has no vectors for texts.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NetworkError {
-    /// A token or a position has no vector: the tokenizer and the weights are not of one model.
-    #[error("the weights have no vector for token {token} at position {position}")]
-    UnknownToken { token: u32, position: usize },
+    /// A token or a position has no vector.
+    #[error(transparent)]
+    UnknownToken(#[from] UnknownToken),
     /// The layers do not fit together.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -26,14 +27,10 @@ pub(super) enum NetworkError {
 
 /// The network. The weights of its linear layers have the precision of the settings, the others single precision.
 pub(super) struct Network {
-    words: Words,
-    /// The vectors of positions, with that of the first token type added: a text that is not a pair has no other.
-    positions: Array2<f32>,
-    norm: LayerNorm,
+    embeddings: Embeddings,
     layers: Vec<Layer>,
     heads: usize,
     activation: Activation,
-    first_position: usize,
     pooling: Pooling,
 }
 
@@ -66,36 +63,26 @@ impl Layer {
 }
 
 impl Network {
-    /// Builds the network from the tensors of a file, whose shapes are checked, and the vectors of its tokens.
-    pub(super) fn new(settings: &EncoderSettings, weights: &Weights<'_>, words: Words) -> Result<Self, WeightsError> {
-        let hidden = settings.hidden_size;
+    /// Builds the network from its embeddings and the layers in a file, whose shapes are checked.
+    pub(super) fn new(
+        settings: &EncoderSettings,
+        weights: &Weights<'_>,
+        embeddings: Embeddings,
+    ) -> Result<Self, WeightsError> {
         let mut layers = Vec::with_capacity(settings.layers);
         for number in 0..settings.layers {
             layers.push(Layer::read(weights, number, settings)?);
         }
-        let kinds = weights.table("embeddings.token_type_embeddings.weight", hidden)?;
-        let mut positions = weights.table("embeddings.position_embeddings.weight", hidden)?;
-        if kinds.nrows() > 0 {
-            positions += &kinds.row(0);
-        }
-        Ok(Self {
-            words,
-            positions,
-            norm: weights.norm("embeddings.LayerNorm", hidden, settings.norm_epsilon)?,
-            layers,
-            heads: settings.heads,
-            activation: settings.activation,
-            first_position: settings.first_position,
-            pooling: settings.pooling,
-        })
+        let (heads, activation, pooling) = (settings.heads, settings.activation, settings.pooling);
+        Ok(Self { embeddings, layers, heads, activation, pooling })
     }
 
-    /// Returns the vector of each text, which is given as tokens.
-    pub(super) fn vectors(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>, NetworkError> {
-        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+    /// Returns the vector of each input.
+    pub(super) fn vectors(&self, inputs: &[&Tokens]) -> Result<Vec<Vec<f32>>, NetworkError> {
+        let lengths: Vec<usize> = inputs.iter().map(|input| input.ids().len()).collect();
         let count = lengths.iter().sum();
-        let hidden = self.words.dimensions();
-        let mut rows = self.embedded(texts, count)?;
+        let hidden = self.embeddings.dimensions();
+        let mut rows = self.embeddings.rows(inputs, count)?;
         // Each is written by every layer, and allocated once.
         let (mut wide, mut attended, mut narrow) = (Vec::new(), vec![0.0; rows.len()], Vec::new());
         for layer in &self.layers {
@@ -111,38 +98,16 @@ impl Network {
         Ok(self.pool(&rows, &lengths))
     }
 
-    /// Returns the normalised sum of the vectors of each token and of its position, one row after the other.
-    fn embedded(&self, texts: &[&[u32]], count: usize) -> Result<Vec<f32>, NetworkError> {
-        let width = self.words.dimensions();
-        let mut rows = vec![0.0; count * width];
-        let mut of_positions = vec![0.0; count * width];
-        let mut places = rows.chunks_exact_mut(width).zip(of_positions.chunks_exact_mut(width));
-        for text in texts {
-            for (offset, token) in text.iter().enumerate() {
-                let position = self.first_position + offset;
-                let Some((word, of_position)) = places.next() else { continue };
-                if !self.words.write(*token, word) || position >= self.positions.nrows() {
-                    return Err(NetworkError::UnknownToken { token: *token, position });
-                }
-                for (to, value) in of_position.iter_mut().zip(self.positions.row(position)) {
-                    *to = *value;
-                }
-            }
-        }
-        self.norm.add(&mut rows, &of_positions);
-        Ok(rows)
-    }
-
-    /// Pools the rows of each text to one vector.
+    /// Pools the rows of each input to one vector.
     fn pool(&self, rows: &[f32], lengths: &[usize]) -> Vec<Vec<f32>> {
-        let width = self.words.dimensions();
+        let width = self.embeddings.dimensions();
         let mut rest = rows;
         let mut vectors = Vec::with_capacity(lengths.len());
         for length in lengths {
-            let (of_text, after) = rest.split_at(length * width);
+            let (of_input, after) = rest.split_at(length * width);
             rest = after;
-            let mut vector = of_text[..width].to_vec();
-            for row in of_text.chunks_exact(width).skip(1) {
+            let mut vector = of_input[..width].to_vec();
+            for row in of_input.chunks_exact(width).skip(1) {
                 self.pooling.add(row, &mut vector);
             }
             if self.pooling == Pooling::Mean {

@@ -68,6 +68,12 @@ impl<'a> Weights<'a> {
         numbers(name, &tensor, [rows, width])
     }
 
+    /// Returns a matrix of a shape in single precision.
+    pub(super) fn numbers(&self, name: &str, shape: [usize; 2]) -> Result<Array2<f32>, WeightsError> {
+        let (name, tensor) = self.tensor(name)?;
+        numbers(name, &tensor, shape)
+    }
+
     /// Returns the linear layers of these names as one layer. Each maps `inputs` numbers to `outputs`.
     pub(super) fn linear(&self, names: &[String], inputs: usize, outputs: usize) -> Result<Linear, WeightsError> {
         let mut bias = Vec::with_capacity(names.len() * outputs);
@@ -135,7 +141,8 @@ impl<'a> Weights<'a> {
         }
     }
 
-    fn vector(&self, name: &str, length: usize) -> Result<Vec<f32>, WeightsError> {
+    /// Returns a tensor of one dimension in single precision.
+    pub(super) fn vector(&self, name: &str, length: usize) -> Result<Vec<f32>, WeightsError> {
         let (name, tensor) = self.tensor(name)?;
         if tensor.shape() != [length] {
             return Err(WeightsError::Shape { name, found: tensor.shape().to_vec(), expected: vec![length] });

@@ -49,6 +49,8 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// The hits that the answer was made from, best first.
     pub hits: Vec<HitView>,
+    /// How many candidates were read by the reader.
+    pub read: usize,
     /// Name of the chat model that wrote the answer; `extractive` if it consists of quotes.
     pub model: String,
 }
@@ -99,8 +101,9 @@ impl Reads {
         let Some(text) = text else {
             return Err(Error::not_found(ErrorCode::NoAnswer, "the memories hold no answer to this question"));
         };
+        let read = findings.read;
         let hits = findings.into_views(request.full)?;
-        Ok(Answer { answer: text.answer, citations: text.citations, hits, model: text.model })
+        Ok(Answer { answer: text.answer, citations: text.citations, hits, read, model: text.model })
     }
 
     fn ask_model(&self, question: &str, hits: &[FoundMemory]) -> ModelOutcome {

@@ -76,7 +76,7 @@ impl Reads {
         pause()?;
         let LaidOut { text, tokens, citations } = lay_out(standing_entries, entries, *max_tokens, *marks, table);
         let names: Vec<&str> = namespaces.iter().map(NamespaceName::as_str).collect();
-        Ok(ContextResponse { text, tokens, citations, namespace: names.join(",") })
+        Ok(ContextResponse { text, tokens, citations, read: found.read, namespace: names.join(",") })
     }
 }
 

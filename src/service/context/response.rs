@@ -55,6 +55,8 @@ pub struct ContextResponse {
     pub tokens: usize,
     /// The memories that the text is made from, best first. The mark `[1]` in the text stands for the first one.
     pub citations: Vec<ContextCitation>,
+    /// How many candidates were read by the reader.
+    pub read: usize,
     /// The namespace, or several separated by commas.
     pub namespace: String,
 }

@@ -18,6 +18,7 @@ use crate::service::reads::Reads;
 struct AdmittedHits {
     hits: Vec<FoundMemory>,
     head: Option<Head>,
+    read: usize,
     times: SearchTimes,
 }
 
@@ -31,6 +32,10 @@ impl Reads {
     ) -> Result<SearchResult> {
         let admission = search.request.admission;
         let parts = parts(text);
+        let reading = search.reading;
+        if parts.len() > 1 {
+            search.share_reading(parts.len() + 1);
+        }
         let mut whole = self.search_text(&lease, text, search)?;
         let mut admitted = AdmittedHits::default();
         admitted.add(std::mem::take(&mut whole.hits), admission, Searched::Whole);
@@ -42,10 +47,11 @@ impl Reads {
                 admitted.add_search(&results);
             }
         }
-        let AdmittedHits { mut hits, head, times } = admitted;
+        search.reading = reading;
+        let AdmittedHits { mut hits, head, read, times } = admitted;
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(search.request.limit);
-        Ok(TextResults { head, hits, times, ..whole }.of_request(lease))
+        Ok(TextResults { head, hits, read, times, ..whole }.of_request(lease))
     }
 }
 
@@ -72,6 +78,7 @@ impl AdmittedHits {
     /// Adds the time of a search. The head of the last search is the newest.
     fn add_search(&mut self, results: &TextResults) {
         self.head = results.head;
+        self.read += results.read;
         self.times.vector += results.times.vector;
         self.times.lexical += results.times.lexical;
         self.times.graph += results.times.graph;

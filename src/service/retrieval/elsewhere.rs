@@ -38,6 +38,7 @@ pub struct NamespaceSearch {
 #[derive(Serialize, Deserialize)]
 pub struct SentResult {
     hits: Vec<FoundMemory>,
+    read: usize,
     terms: Vec<String>,
     defined: Vec<Definition>,
     times: SearchTimes,
@@ -76,7 +77,8 @@ impl Reads {
         mut address: String,
         search: &RequestSearch<'_>,
     ) -> Result<SearchResult> {
-        let asked = NamespaceSearch::new(name, search.request, search.now);
+        let mut asked = NamespaceSearch::new(name, search.request, search.now);
+        asked.request.reading = search.reading;
         for _ in 0..OWNERS_MAX {
             let answer: Result<SentResult> = self.peers.ask(&address, account, PeerTopic::Search, &asked);
             match answer {
@@ -132,13 +134,13 @@ impl SentResult {
             times = searched.times;
             is_cold = searched.is_cold();
         }
-        let SearchResult { hits, terms, defined, .. } = found;
-        Ok(Self { hits, terms, defined, times, is_cold, histories })
+        let SearchResult { hits, read, terms, defined, .. } = found;
+        Ok(Self { hits, read, terms, defined, times, is_cold, histories })
     }
 
     /// Returns the result as that of a namespace of the node at an address.
     fn received(self, name: &NamespaceName, address: String) -> SearchResult {
-        let Self { hits, terms, defined, times, is_cold, histories } = self;
+        let Self { hits, read, terms, defined, times, is_cold, histories } = self;
         let mut histories_by_path = HashMap::with_capacity(histories.len());
         for (hit, history) in hits.iter().zip(histories) {
             histories_by_path.insert(hit.memory.path.clone(), history);
@@ -148,6 +150,7 @@ impl SentResult {
         SearchResult {
             namespaces: vec![SearchedNamespace { place, name: None, head: None, times }],
             hits,
+            read,
             terms,
             defined,
         }
@@ -252,6 +255,7 @@ mod tests {
         let history = History { revisions: vec![revision], last_diff: "+Kiln".to_owned() };
         let sent = SentResult {
             hits: vec![hit("facts/a.md", 0.5)],
+            read: 1,
             terms: Vec::new(),
             defined: Vec::new(),
             times: SearchTimes::default(),
@@ -260,7 +264,7 @@ mod tests {
         };
         let bytes = encode(&sent).expect("encodes");
         let received = decode::<SentResult>(&bytes).expect("decodes").received(&name, "10.0.0.2:7071".to_owned());
-        assert!(received.namespaces[0].is_cold());
+        assert!(received.namespaces[0].is_cold() && received.read == 1);
         let views = received.named(&name).into_views(true).expect("views");
         let full = views[0].full.as_ref().expect("the full view");
         assert_eq!((full.revisions[0].commit.as_str(), full.last_diff.as_str()), ("c", "+Kiln"));

@@ -133,7 +133,8 @@ impl Reads {
         let synonyms = vocabulary.synonyms(text, &vocabulary.mentions(text));
         let mut search = self.begin_search(request);
         let embedding = self.embed_query(&lease, with_synonyms(text, &synonyms), &mut search);
-        let prepared = PreparedQuery::new(request, embedding.of(text, &synonyms), search.now);
+        let reader = self.query_reader(text, search.reading);
+        let prepared = PreparedQuery::new(request, embedding.of(text, &synonyms), search.now).read_by(&reader);
         let explained = self.on_searchers(|| lease.read(|snapshot| explain_in(snapshot, &prepared, path)))?;
         let mut response = ExplainResponse::of(path, explained);
         if request.admission != Admission::All {

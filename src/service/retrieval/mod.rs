@@ -17,6 +17,7 @@ mod history;
 mod hit;
 mod listing;
 mod prepared_query;
+mod reading;
 mod remote;
 mod request;
 mod response;
@@ -38,6 +39,7 @@ pub use self::hit::{
     DeprecatedTimes, DocumentPlaceView, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView,
 };
 pub use self::listing::{Facets, ListingPage, ListingSelection, MemoryList, MemoryOrder};
+pub use self::reading::{ReadMode, Reading};
 pub(super) use self::remote::RemoteNamespace;
 pub use self::request::{ReplyBudget, RetrievalRequest};
 pub use self::response::RetrievalResponse;

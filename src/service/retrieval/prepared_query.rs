@@ -3,9 +3,10 @@
 use cuebase_language::claims;
 use cuebase_language::claims::AskedClaims;
 use cuebase_language::dates::question::{self, QuestionTimes};
-use cuebase_retrieval::{Query, Snapshot, Synonyms};
+use cuebase_retrieval::{Query, Reranker, Snapshot, Synonyms};
 use jiff::Timestamp;
 
+use super::reading::PausingReader;
 use super::request::RetrievalRequest;
 
 /// The text of a query, and its vector.
@@ -28,6 +29,7 @@ pub(super) struct PreparedQuery<'a> {
     named: QuestionTimes,
     asked: AskedClaims,
     now: Timestamp,
+    reader: Option<&'a PausingReader>,
 }
 
 impl<'a> PreparedQuery<'a> {
@@ -39,7 +41,12 @@ impl<'a> PreparedQuery<'a> {
             None => QuestionTimes::default(),
         };
         let asked = claims::question::asked(embedded.text, &named.times, asked_at.as_millisecond());
-        Self { request, embedded, named, asked, now }
+        Self { request, embedded, named, asked, now, reader: None }
+    }
+
+    /// Makes a reader read the best candidates.
+    pub(super) fn read_by(self, reader: &'a Option<PausingReader>) -> Self {
+        Self { reader: reader.as_ref(), ..self }
     }
 
     /// Returns the claims that the query asks for.
@@ -75,6 +82,7 @@ impl<'a> PreparedQuery<'a> {
             user: self.request.user.as_deref(),
             exact: false,
             explain: self.request.explain,
+            reranker: self.reader.map(|reader| reader as &dyn Reranker),
         }
     }
 }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use cuebase_language::relevance::Admission;
 
+use super::reading::Reading;
+
 /// A retrieval request whose fields are checked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RetrievalRequest {
@@ -38,6 +40,8 @@ pub struct RetrievalRequest {
     pub full: bool,
     /// Whether hits of a query come with an explanation of their score.
     pub explain: Explain,
+    /// Which candidates the reader reads.
+    pub reading: Reading,
     /// Room for the hits. A node that answers for another one has its own.
     #[serde(skip)]
     pub budget: ReplyBudget,

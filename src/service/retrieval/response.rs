@@ -24,13 +24,15 @@ pub struct RetrievalResponse {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("minItems" = 1))]
     pub defined: Vec<Definition>,
+    /// How many candidates were read by the reader.
+    pub read: usize,
     /// Time in the embedding of the query and the cue arm, milliseconds.
     #[schemars(extend("minimum" = 0))]
     pub vector_ms: f64,
     /// Time in the lexical arm, milliseconds.
     #[schemars(extend("minimum" = 0))]
     pub lexical_ms: f64,
-    /// Time in expansion and ranking, milliseconds.
+    /// Time in expansion, ranking and reading, milliseconds.
     #[schemars(extend("minimum" = 0))]
     pub graph_ms: f64,
     /// Whether the namespace, or one of several, was not open before.
@@ -68,6 +70,7 @@ impl Reads {
             lexical_ms: milliseconds(total.lexical),
             graph_ms: milliseconds(total.graph),
             cold_start,
+            read: found.read,
             hits: found.into_views(request.full)?,
         })
     }

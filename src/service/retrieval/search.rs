@@ -15,11 +15,12 @@ use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 
 use super::prepared_query::{EmbeddedQuery, PreparedQuery};
+use super::reading::{PausingReader, ReadMode, Reading};
 use super::request::{ReplyBudget, RetrievalRequest};
 use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, SearchedNamespace};
 use super::time_listing::{TimeListing, list_time};
 use crate::error::Result;
-use crate::model::Deadline;
+use crate::model::{Deadline, QueryReader};
 use crate::namespace::registry::Lease;
 use crate::service::reads::Reads;
 use crate::service::search_threads::pause;
@@ -31,6 +32,8 @@ pub(super) struct RequestSearch<'a> {
     pub(super) now: Timestamp,
     /// Limits the wait for all vectors of the query.
     deadline: Deadline,
+    /// Which candidates are read in each search.
+    pub(super) reading: Reading,
     /// The vectors so far. Namespaces with the same model and the same synonyms of the query share one.
     embeddings: Vec<QueryEmbedding>,
 }
@@ -48,11 +51,22 @@ pub(super) struct QueryEmbedding {
     time: Duration,
 }
 
+impl RequestSearch<'_> {
+    /// Shares the time of the reader among several searches.
+    pub(super) fn share_reading(&mut self, searches: usize) {
+        if let Some(budget) = &mut self.reading.budget {
+            *budget /= u32::try_from(searches.max(1)).unwrap_or(u32::MAX);
+        }
+    }
+}
+
 /// What a search for one text found in a namespace.
 pub(super) struct TextResults {
     pub(super) head: Option<Head>,
     /// Found memories, best first.
     pub(super) hits: Vec<FoundMemory>,
+    /// How many candidates were read.
+    pub(super) read: usize,
     /// Content words of the text and of its synonyms, sorted.
     pub(super) terms: Vec<String>,
     /// Vocabulary terms that the text mentions.
@@ -63,8 +77,8 @@ pub(super) struct TextResults {
 impl TextResults {
     /// Returns the results as those of a request in an open namespace.
     pub(super) fn of_request(self, lease: Lease) -> SearchResult {
-        let Self { head, hits, terms, defined, times } = self;
-        SearchResult { namespaces: vec![SearchedNamespace::here(lease, head, times)], hits, terms, defined }
+        let Self { head, hits, read, terms, defined, times } = self;
+        SearchResult { namespaces: vec![SearchedNamespace::here(lease, head, times)], hits, read, terms, defined }
     }
 }
 
@@ -96,7 +110,8 @@ impl Reads {
     /// Returns the state of a request that no namespace was searched for yet.
     pub(super) fn begin_search<'a>(&self, request: &'a RetrievalRequest) -> RequestSearch<'a> {
         let (now, deadline) = (self.clock.now(), self.models.query_deadline());
-        RequestSearch { request, now, deadline, embeddings: Vec::new() }
+        let reading = Reading { budget: Some(self.read_budget(request)), ..request.reading };
+        RequestSearch { request, now, deadline, reading, embeddings: Vec::new() }
     }
 
     /// Searches an open namespace, or lists its memories if the request has no query.
@@ -131,7 +146,8 @@ impl Reads {
         let mentions = vocabulary.mentions(text);
         let synonyms = vocabulary.synonyms(text, &mentions);
         let embedding = self.embed_query(lease, with_synonyms(text, &synonyms), search);
-        let prepared = PreparedQuery::new(search.request, embedding.of(text, &synonyms), search.now);
+        let reader = self.query_reader(text, search.reading);
+        let prepared = PreparedQuery::new(search.request, embedding.of(text, &synonyms), search.now).read_by(&reader);
         let budget = &search.request.budget;
         let SnapshotResults { head, results } =
             self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &prepared, budget)))?;
@@ -143,10 +159,27 @@ impl Reads {
         Ok(TextResults {
             head,
             hits: results.hits.into_iter().map(FoundMemory::from).collect(),
+            read: reader.as_ref().map_or(0, |reader| reader.0.read_count()),
             terms: query_terms(text, &synonyms),
             defined: definitions(&vocabulary, &mentions),
             times,
         })
+    }
+
+    /// Returns how long the reader may take for a request.
+    fn read_budget(&self, request: &RetrievalRequest) -> Duration {
+        request.reading.budget.unwrap_or_else(|| self.models.read_budget())
+    }
+
+    /// Returns the reader of a query, if its candidates are read.
+    pub(super) fn query_reader(&self, text: &str, reading: Reading) -> Option<PausingReader> {
+        let reader = self.models.reader()?;
+        let budget = match reading.mode {
+            ReadMode::Off => return None,
+            ReadMode::Auto => reading.budget,
+            ReadMode::Always => None,
+        };
+        QueryReader::new(reader, text, budget).map(PausingReader)
     }
 
     /// Embeds a query with the model of the namespace's index, unless a former namespace had the same model and text.

@@ -22,6 +22,8 @@ pub struct SearchResult {
     pub(super) namespaces: Vec<SearchedNamespace>,
     /// Found memories, best first.
     pub hits: Vec<FoundMemory>,
+    /// How many candidates were read by the reader.
+    pub read: usize,
     /// Content words of the query and of its synonyms, sorted.
     pub terms: Vec<String>,
     /// Vocabulary terms that the query mentions.
@@ -55,7 +57,7 @@ pub(super) struct SearchTimes {
     pub(super) vector: Duration,
     /// Time in the lexical arm.
     pub(super) lexical: Duration,
-    /// Time in expansion and ranking.
+    /// Time in expansion, ranking and reading.
     pub(super) graph: Duration,
 }
 

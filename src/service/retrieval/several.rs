@@ -66,6 +66,7 @@ impl Reads {
             }
         }
         let mut search = self.begin_search(request);
+        search.share_reading(namespaces.len());
         let mut all = SearchResult::default();
         for (name, owner) in namespaces.iter().zip(owners) {
             let found = match owner {
@@ -109,7 +110,8 @@ impl SearchResult {
     /// Adds the result of the same request in a further namespace. If several namespaces define a term, the definition
     /// of the first one stays.
     pub(super) fn merge(&mut self, other: Self, request: &RetrievalRequest) {
-        let Self { namespaces, hits, terms, defined } = other;
+        let Self { namespaces, hits, read, terms, defined } = other;
+        self.read += read;
         self.namespaces.extend(namespaces);
         self.hits.extend(hits);
         sort_hits(&mut self.hits, request);

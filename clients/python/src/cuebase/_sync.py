@@ -224,6 +224,8 @@ class Client:
         as_of: m.When | None = None,
         current: m.Current | None = None,
         admit: m.Admission | None = None,
+        read: m.Reading | None = None,
+        read_budget_ms: int | None = None,
         min_score: float | None = None,
         limit: int | None = None,
         detail: Literal["full"] | None = None,
@@ -233,8 +235,9 @@ class Client:
 
         `user` is the name of the person who asks, for whom "I" stands; by default the only person who speaks in the
         namespace. `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
-        `admit` returns only hits that their scores admit, possibly none. With `explain=True`, each hit of a query has an
-        `explanation` of its score.
+        `admit` returns only hits that their scores admit, possibly none. `read` says how many of the best candidates a model
+        of the server reads with the query: as many as it can in `read_budget_ms` milliseconds (`auto`, the default), as many
+        as it ever does (`always`), or none (`off`). With `explain=True`, each hit of a query has an `explanation` of its score.
 
         Of several namespaces, the hits are merged, and `limit` counts all of them. Each hit then has `namespace`.
         """
@@ -257,6 +260,8 @@ class Client:
             as_of=when(as_of),
             current=current,
             admit=admit,
+            read=read,
+            read_budget_ms=read_budget_ms,
             min_score=min_score,
             limit=limit,
             detail=detail,
@@ -329,6 +334,8 @@ class Client:
         as_of: m.When | None = None,
         current: m.Current | None = None,
         admit: m.Admission | None = None,
+        read: m.Reading | None = None,
+        read_budget_ms: int | None = None,
         min_score: float | None = None,
         limit: int | None = None,
     ) -> m.PathExplanation:
@@ -354,6 +361,8 @@ class Client:
             as_of=when(as_of),
             current=current,
             admit=admit,
+            read=read,
+            read_budget_ms=read_budget_ms,
             min_score=min_score,
             limit=limit,
         )
@@ -413,6 +422,8 @@ class Client:
         as_of: m.When | None = None,
         current: m.Current | None = None,
         admit: m.Admission | None = None,
+        read: m.Reading | None = None,
+        read_budget_ms: int | None = None,
         min_score: float | None = None,
         limit: int | None = None,
     ) -> m.Answer:
@@ -436,6 +447,8 @@ class Client:
             as_of=when(as_of),
             current=current,
             admit=admit,
+            read=read,
+            read_budget_ms=read_budget_ms,
             min_score=min_score,
             limit=limit,
         )
@@ -449,6 +462,8 @@ class Client:
         max_tokens: int | None = None,
         standing: m.StandingFacts | None = None,
         admit: m.Admission | None = None,
+        read: m.Reading | None = None,
+        read_budget_ms: int | None = None,
         namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
@@ -476,6 +491,8 @@ class Client:
             max_tokens=max_tokens,
             standing=standing,
             admit=admit,
+            read=read,
+            read_budget_ms=read_budget_ms,
             namespace=self._in_all(namespace),
             tiers=tiers,
             paths=paths,

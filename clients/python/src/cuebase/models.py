@@ -14,6 +14,7 @@ Current = Literal["first", "only", "any"]
 #: Which standing facts a context begins with.
 StandingFacts = Literal["auto", "off", "all"]
 Admission = Literal["all", "recall", "balanced", "strict"]
+Reading = Literal["auto", "always", "off"]
 #: A way of finding a memory: by the words of the query, by a cue near it, or by a relation to one of the best hits.
 Arm = Literal["lexical", "cue", "graph"]
 #: What keeps a memory out of the hits. `filter` includes memories that are later than `as_of`.
@@ -394,6 +395,8 @@ class Retrieved:
     lexical_ms: float
     graph_ms: float
     cold_start: bool
+    #: How many candidates were read together with the query; 0 from a server that does not do so.
+    read: int = 0
     #: Parts of the request that the server ignored, such as unknown parameters.
     warnings: tuple[str, ...] = ()
 

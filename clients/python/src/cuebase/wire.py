@@ -304,6 +304,7 @@ def retrieved(value: m.Json) -> m.Retrieved:
         lexical_ms=value["lexical_ms"],
         graph_ms=value["graph_ms"],
         cold_start=value["cold_start"],
+        read=value.get("read", 0),
         warnings=warnings(value),
     )
 

@@ -113,6 +113,7 @@ fn lexical_scores(texts: &[String], first: usize, question: &str) -> Vec<f32> {
         user: None,
         exact: false,
         explain: Explain::No,
+        reranker: None,
     };
     let top = TopK::new(1, |document| table.path(document));
     let (scores, _) = LexicalScores::compute(table, &query, None, top);

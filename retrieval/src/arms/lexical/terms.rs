@@ -110,6 +110,7 @@ mod tests {
             user: None,
             exact: false,
             explain: Explain::No,
+            reranker: None,
         };
         let (scores, _) = LexicalScores::compute(table, &query, None, TopK::new(1, |document| table.path(document)));
         let terms = TermScores::new(table, &query);
