@@ -86,7 +86,7 @@ fn a_context_has_the_relevant_memory_with_its_day_and_mark() {
 fn a_context_is_empty_if_nothing_is_relevant() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let empty = json!({"text": "", "tokens": 0, "citations": [], "namespace": "default"});
+    let empty = json!({"text": "", "tokens": 0, "citations": [], "read": 0, "namespace": "default"});
     say(&server, "Ann has a dog called Rex, who is afraid of thunder.", "2025-03-02");
     assert!(text(&context(&server, "q=What+is+Ann%27s+dog+called%3F")).contains("Rex"));
     for query in ["q=Which+bakery+opens+on+Sundays%3F", "q=zzz+qqq"] {

@@ -234,13 +234,13 @@ fn a_server_that_is_stopped_or_silent_never_disturbs_the_agent() {
 }
 
 #[test]
-fn a_prompt_waits_at_most_40_ms_for_its_server() {
+fn a_prompt_waits_at_most_95_ms_for_its_server() {
     let person = Person::with_data();
     let session = Session { person: &person, id: "one" };
     let silent = fake::serve(|_| FakeResponse::Silence);
     let mut command = person.command(&["hook", "user-prompt", "--url", &silent, "--key", "svc_live_x"]);
     assert_silent(&with_input(&mut command, session.input("Where is it?").as_bytes()), "silent");
-    assert!(person.log().contains("within 40 ms"), "{}", person.log());
+    assert!(person.log().contains("within 95 ms"), "{}", person.log());
     // An input that never ends: the hook does not wait for it either.
     let mut command = person.command(&["hook", "user-prompt"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().expect("the binary runs");

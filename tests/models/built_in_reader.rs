@@ -82,7 +82,7 @@ fn auto_reads_what_fits_the_budget_and_a_repeated_query_has_the_same_answer() {
     assert!(answer["read"] == SAID.len() && answer["answer"].as_str().expect("a text").contains("four"), "{answer}");
     for refused in ["read=some", "read_budget_ms=-1", "read_budget_ms=soon"] {
         let reply = server.get(&format!("/v1/retrieve?{QUESTION}&{refused}"));
-        assert_eq!((reply.status, reply.code()), (400, "invalid_parameter"), "{refused}");
+        assert!(reply.status == 400 && reply.body.to_string().contains("invalid_parameter"), "{refused}: {reply:?}");
     }
 }
 
@@ -111,11 +111,22 @@ fn the_answer_in_the_last_sentence_of_a_long_memory_is_read() {
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, READER);
     let filler = "The committee talked about the garden for a while and nobody wanted to decide anything. ".repeat(60);
-    let body = json!({"content": format!("# Minutes of May\n\n{filler}The spare key of the boathouse hangs behind the clock.\n")});
-    assert_eq!(server.post("/v1/memories/facts/minutes.md", &body).status, 201);
+    let endings = [
+        ("answer", "The spare key of the boathouse hangs behind the clock."),
+        ("none", "Nobody mentioned the key of the boathouse."),
+    ];
+    for (name, ending) in endings {
+        let body = json!({"content": format!("# Minutes\n\n{filler}{ending}\n")});
+        assert_eq!(server.post(&format!("/v1/memories/facts/{name}.md"), &body).status, 201);
+    }
     let found = server.get("/v1/retrieve?q=Where+is+the+key+of+the+boathouse%3F&read=always&explain=true").body;
-    assert_eq!(found["read"], 1, "{found}");
-    assert!(read_log_odds(&found["hits"][0]["explanation"]) > 0.0, "{found}");
+    assert_eq!(found["read"], 2, "{found}");
+    let hits = found["hits"].as_array().expect("hits");
+    let added = |path: &str| {
+        let hit = hits.iter().find(|hit| hit["path"] == format!("facts/{path}.md")).expect("a hit");
+        read_log_odds(&hit["explanation"])
+    };
+    assert!(added("answer") > added("none"), "{found}");
 }
 
 #[test]
@@ -124,10 +135,9 @@ fn a_code_that_the_query_asks_for_is_not_lowered() {
     let texts = ["The pumps were order QX-1187 back then.", "We like the pumps.", "The garden has a pond."];
     let server = server_with(&data, &texts);
     let found = server.get("/v1/retrieve?q=QX-1187+who+sings+in+the+choir&read=always&explain=true").body;
-    for hit in found["hits"].as_array().expect("hits") {
-        let is_code = hit["content"].as_str().expect("text").contains("QX-1187");
-        assert_eq!(read_log_odds(&hit["explanation"]) >= 0.0, is_code, "{hit}");
-    }
+    let best = &found["hits"][0];
+    assert!(best["content"].as_str().expect("text").contains("QX-1187") && found["read"] == texts.len(), "{found}");
+    assert!(read_log_odds(&best["explanation"]) >= 0.0, "{best}");
 }
 
 #[test]

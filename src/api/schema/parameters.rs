@@ -96,6 +96,22 @@ pub(super) fn explain() -> Parameter {
     Parameter::query("explain", json_schema!({"type": "boolean", "default": false})).about(about)
 }
 
+/// Returns how many candidates the reader reads.
+pub(super) fn read() -> Parameter {
+    let about = "How many of the best candidates the reader reads together with `q`: as many as fit `read_budget_ms`, as \
+                 many as it ever reads, or none.";
+    let schema = json_schema!({"enum": ["auto", "always", "off"], "default": "auto"});
+    Parameter::query("read", schema).about(about)
+}
+
+/// Returns how long the reader may take.
+pub(super) fn read_budget() -> Parameter {
+    let about = "How long the reader may take with `read=auto`, in milliseconds. By default the setting \
+                 `model.read_budget_ms`.";
+    let schema = json_schema!({"type": "integer", "minimum": 0, "maximum": 10_000});
+    Parameter::query("read_budget_ms", schema).about(about)
+}
+
 /// Returns which hits are admitted, under a name of the parameter.
 pub(super) fn admission(name: &str, default: &str) -> Parameter {
     let about = "Which hits are admitted by their scores, possibly none: `recall` rather too many, `strict` rather too \

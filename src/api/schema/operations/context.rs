@@ -149,6 +149,8 @@ pub(super) fn with_retrieval_parameters(operation: Operation, schemas: &mut Sche
         ))
         .parameter(parameters::detail())
         .parameter(parameters::explain())
+        .parameter(parameters::read())
+        .parameter(parameters::read_budget())
 }
 
 /// Adds the filters of a retrieval, and the time to answer as of.
