@@ -26,7 +26,7 @@ use crate::memory::request::{is_short_line, zone_or_utc};
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
 use crate::memory::values::{NAME_CHARS_MAX, PRINTABLE_PATTERN};
-use crate::service::retrieval::{ReadMode, Reading, ReplyBudget, RetrievalRequest, is_user_unclear};
+use crate::service::retrieval::{HitDetail, ReadMode, Reading, ReplyBudget, RetrievalRequest, is_user_unclear};
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
@@ -229,8 +229,7 @@ impl RetrieveQuery {
             currency: currency(self.current.last_sent())?,
             limit,
             zone: Some(zone),
-            full: self.detail.as_deref() == Some("full"),
-            explain: explain(self.explain.last())?,
+            detail: HitDetail { full: self.detail.as_deref() == Some("full"), explain: explain(self.explain.last())? },
             reading: reading(self.read.last(), self.read_budget_ms.last())?,
             budget: ReplyBudget::default(),
         })

@@ -10,7 +10,7 @@ use super::builtin_model::BuiltInModel;
 use super::endpoint::EndpointSettings;
 use super::precision::Precision;
 use super::secret::Secret;
-use super::settings::{ModelValues, setting};
+use super::settings::{ModelValues, ReaderValues, setting};
 use super::values::missing;
 
 /// Attempts of one call to a hosted model.
@@ -66,7 +66,7 @@ pub enum EmbeddingChoice {
 
 impl ModelSettings {
     /// Checks that the settings agree with each other.
-    pub(super) fn new(values: ModelValues) -> anyhow::Result<Self> {
+    pub(super) fn new(values: ModelValues, reader: &ReaderValues) -> anyhow::Result<Self> {
         let (timeout, concurrency) = (values.timeout, values.concurrency);
         let endpoint = endpoint_at(values.base_url.clone(), values.api_key.clone(), timeout, concurrency);
         let chat_url = values.chat_base_url.clone();
@@ -78,7 +78,7 @@ impl ModelSettings {
             embedding: embedding(&values, endpoint.as_ref())?,
             chat: chat(values.chat, chat_endpoint)?,
             embedding_deadline: values.embedding_deadline,
-            read_budget: values.read_budget,
+            read_budget: reader.read_budget,
             call_time: timeout,
             endpoint,
         })

@@ -12,8 +12,8 @@ use super::model::ModelSettings;
 use super::origin::Origin;
 use super::settings::{
     BillingSettings, ClusterValues, DashboardSettings, GeneralSettings, GitSettings, IdentityValues, IngestionSettings,
-    MetricsSettings, ModelValues, PaymentSettings, PetsSettings, RateLimitSettings, RetrievalSettings, SETTINGS,
-    ServerSettings, StorageValues, TelemetrySettings,
+    MetricsSettings, ModelValues, PaymentSettings, PetsSettings, RateLimitSettings, ReaderValues, RetrievalSettings,
+    SETTINGS, ServerSettings, StorageValues, TelemetrySettings,
 };
 use super::sources::{EnvironmentKeys, FileRule, KEY_ADDRESSES, Sources};
 use super::storage::StorageSettings;
@@ -174,7 +174,7 @@ impl Config {
             payments: PaymentSettings::read(values)?,
             telemetry: TelemetrySettings::read(values)?,
             // Last, so that a value that is wrong by itself is reported before one that is missing.
-            model: ModelSettings::new(ModelValues::read(values)?)?,
+            model: ModelSettings::new(ModelValues::read(values)?, &ReaderValues::read(values)?)?,
             access: AccessSettings {
                 identity: IdentitySettings::new(IdentityValues::read(values)?, values)?,
                 git,

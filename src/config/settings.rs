@@ -149,13 +149,17 @@ settings! {
         /// Time that a retrieval waits for the vector of its query, in milliseconds; afterwards it searches without the
         /// vector.
         "model.embedding_deadline_ms" = "1000" => embedding_deadline: Duration, milliseconds;
-        /// Time in milliseconds that the reader may take for a query (read=auto). It reads as many candidates as fit by its
-        /// speed, which is measured at the start.
-        "model.read_budget_ms" = "60" => read_budget: Duration, milliseconds;
         /// Time limit of a call to a hosted model, retries included, in milliseconds.
         "model.timeout_ms" = "60000" => timeout: Duration, milliseconds;
         /// Number of concurrent calls to a model endpoint.
         "model.concurrency" = "8" => concurrency: NonZeroUsize, count;
+    }
+
+    /// The reader in the binary.
+    reader: ReaderValues {
+        /// Time in milliseconds that the reader may take for a query (read=auto). It reads as many candidates as fit by its
+        /// speed, which is measured at the start.
+        "model.read_budget_ms" = "60" => read_budget: Duration, milliseconds;
     }
 
     /// Limits and timeouts of the listeners: `server.*`.

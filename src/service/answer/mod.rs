@@ -102,7 +102,7 @@ impl Reads {
             return Err(Error::not_found(ErrorCode::NoAnswer, "the memories hold no answer to this question"));
         };
         let read = findings.read;
-        let hits = findings.into_views(request.full)?;
+        let hits = findings.into_views(request.detail.full)?;
         Ok(Answer { answer: text.answer, citations: text.citations, hits, read, model: text.model })
     }
 

@@ -15,7 +15,7 @@ use cuebase_storage::{AccountId, NamespaceName};
 use super::response::StandingFacts;
 use crate::error::Result;
 use crate::service::reads::Reads;
-use crate::service::retrieval::{FoundMemory, RetrievalRequest};
+use crate::service::retrieval::{FoundMemory, HitDetail, RetrievalRequest};
 
 /// Standing memories that are read, the newest of each kind.
 const READ_MAX: usize = 100;
@@ -78,5 +78,12 @@ fn is_excepted(hit: &FoundMemory) -> bool {
 
 /// Returns a request that lists the memories of a filter that hold.
 fn listing(request: &RetrievalRequest, filter: Filter) -> RetrievalRequest {
-    RetrievalRequest { query: None, filter, limit: READ_MAX, currency: Currency::Only, full: false, ..request.clone() }
+    RetrievalRequest {
+        query: None,
+        filter,
+        limit: READ_MAX,
+        currency: Currency::Only,
+        detail: HitDetail::default(),
+        ..request.clone()
+    }
 }

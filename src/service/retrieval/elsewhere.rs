@@ -117,7 +117,7 @@ impl Reads {
         let lease = self.lease_or_owner(account, &asked.namespace)?;
         let mut search = self.begin_search(&asked.request);
         search.now = asked.now()?;
-        SentResult::of(self.find_in(lease, &mut search)?, asked.request.full)
+        SentResult::of(self.find_in(lease, &mut search)?, asked.request.detail.full)
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
     use crate::service::peers::{decode, encode};
-    use crate::service::retrieval::{ExplanationView, RevisionView};
+    use crate::service::retrieval::{ExplanationView, HitDetail, RevisionView};
 
     fn hit(path: &str, score: f32) -> FoundMemory {
         let memory = Memory {
@@ -281,7 +281,7 @@ mod tests {
                 admission: Admission::Strict,
                 currency: Currency::Only,
                 zone: Some(zone),
-                full: true,
+                detail: HitDetail { full: true, ..HitDetail::default() },
                 ..request()
             };
             let name = NamespaceName::new("a").expect("a name");

@@ -41,7 +41,7 @@ pub use self::hit::{
 pub use self::listing::{Facets, ListingPage, ListingSelection, MemoryList, MemoryOrder};
 pub use self::reading::{ReadMode, Reading};
 pub(super) use self::remote::RemoteNamespace;
-pub use self::request::{ReplyBudget, RetrievalRequest};
+pub use self::request::{HitDetail, ReplyBudget, RetrievalRequest};
 pub use self::response::RetrievalResponse;
 pub(super) use self::search_result::SearchPlace;
 pub use self::search_result::{Definition, FoundMemory, SearchResult};

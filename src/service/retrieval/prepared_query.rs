@@ -81,7 +81,7 @@ impl<'a> PreparedQuery<'a> {
             asked,
             user: self.request.user.as_deref(),
             exact: false,
-            explain: self.request.explain,
+            explain: self.request.detail.explain,
             reranker: self.reader.map(|reader| reader as &dyn Reranker),
         }
     }

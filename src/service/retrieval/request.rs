@@ -36,15 +36,22 @@ pub struct RetrievalRequest {
     /// are not read.
     #[serde(with = "jiff::fmt::serde::tz::optional")]
     pub zone: Option<TimeZone>,
-    /// Whether history, last diff, relations and cues are added.
-    pub full: bool,
-    /// Whether hits of a query come with an explanation of their score.
-    pub explain: Explain,
+    /// What hits have beside the memory.
+    pub detail: HitDetail,
     /// Which candidates the reader reads.
     pub reading: Reading,
     /// Room for the hits. A node that answers for another one has its own.
     #[serde(skip)]
     pub budget: ReplyBudget,
+}
+
+/// What hits have beside the memory.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct HitDetail {
+    /// Whether history, last diff, relations and cues are added.
+    pub full: bool,
+    /// Whether hits of a query come with an explanation of their score.
+    pub explain: Explain,
 }
 
 impl RetrievalRequest {

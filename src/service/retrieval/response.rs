@@ -71,7 +71,7 @@ impl Reads {
             graph_ms: milliseconds(total.graph),
             cold_start,
             read: found.read,
-            hits: found.into_views(request.full)?,
+            hits: found.into_views(request.detail.full)?,
         })
     }
 }
