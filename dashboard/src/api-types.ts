@@ -2215,6 +2215,13 @@ export interface operations {
                     paths?: components["schemas"]["Folder"][];
                     /** @description The question. */
                     q: string;
+                    /**
+                     * @description How many of the best candidates the reader reads: as many as fit `read_budget_ms`, as many as it ever reads, or none.
+                     * @enum {unknown}
+                     */
+                    read?: "auto" | "always" | "off";
+                    /** @description How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`. */
+                    read_budget_ms?: number;
                     since?: components["schemas"]["QueryTime"];
                     tags?: components["schemas"]["QueryTag"][];
                     tags_all?: components["schemas"]["QueryTag"][];
@@ -2246,6 +2253,11 @@ export interface operations {
                         hits: components["schemas"]["Hit"][];
                         /** @description Name of the chat model that wrote the answer; `extractive` if it consists of quotes. */
                         model: string;
+                        /**
+                         * Format: uint
+                         * @description How many candidates were read by the reader.
+                         */
+                        read: number;
                         warnings?: components["schemas"]["Warnings"];
                     };
                 };
@@ -2463,6 +2475,10 @@ export interface operations {
                 detail?: string;
                 /** @description Whether the hits of `q` come with an `explanation` of their score. */
                 explain?: boolean;
+                /** @description How many of the best candidates the reader reads together with `q`: as many as fit `read_budget_ms`, as many as it ever reads, or none. */
+                read?: "auto" | "always" | "off";
+                /** @description How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`. */
+                read_budget_ms?: number;
                 /** @description Which hits are admitted by their scores, possibly none: `recall` rather too many, `strict` rather too few, `balanced` between them, `all` every hit. If the query asks for several things, the hits of each are admitted by themselves. */
                 admit?: "all" | "recall" | "balanced" | "strict";
                 /** @description Which hits are admitted by their scores, possibly none: `recall` rather too many, `strict` rather too few, `balanced` between them, `all` every hit. If the query asks for several things, the hits of each are admitted by themselves. */
@@ -2491,6 +2507,11 @@ export interface operations {
                         citations: components["schemas"]["ContextCitation"][];
                         /** @description The namespace, or several separated by commas. */
                         namespace: string;
+                        /**
+                         * Format: uint
+                         * @description How many candidates were read by the reader.
+                         */
+                        read: number;
                         /** @description The text, as markdown: one entry a line, each with the mark of its citation. Empty if nothing is relevant. */
                         text: string;
                         /**
@@ -2554,6 +2575,13 @@ export interface operations {
                     precision?: "all" | "recall" | "balanced" | "strict";
                     /** @description Free text. */
                     q?: string;
+                    /**
+                     * @description How many of the best candidates the reader reads: as many as fit `read_budget_ms`, as many as it ever reads, or none.
+                     * @enum {unknown}
+                     */
+                    read?: "auto" | "always" | "off";
+                    /** @description How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`. */
+                    read_budget_ms?: number;
                     since?: components["schemas"]["QueryTime"];
                     /**
                      * @description Which standing facts come first.
@@ -2586,6 +2614,11 @@ export interface operations {
                         citations: components["schemas"]["ContextCitation"][];
                         /** @description The namespace, or several separated by commas. */
                         namespace: string;
+                        /**
+                         * Format: uint
+                         * @description How many candidates were read by the reader.
+                         */
+                        read: number;
                         /** @description The text, as markdown: one entry a line, each with the mark of its citation. Empty if nothing is relevant. */
                         text: string;
                         /**
@@ -3447,6 +3480,13 @@ export interface operations {
                     paths?: components["schemas"]["Folder"][];
                     /** @description The question. */
                     q: string;
+                    /**
+                     * @description How many of the best candidates the reader reads: as many as fit `read_budget_ms`, as many as it ever reads, or none.
+                     * @enum {unknown}
+                     */
+                    read?: "auto" | "always" | "off";
+                    /** @description How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`. */
+                    read_budget_ms?: number;
                     since?: components["schemas"]["QueryTime"];
                     tags?: components["schemas"]["QueryTag"][];
                     tags_all?: components["schemas"]["QueryTag"][];
@@ -4435,6 +4475,10 @@ export interface operations {
                 detail?: string;
                 /** @description Whether the hits of `q` come with an `explanation` of their score. */
                 explain?: boolean;
+                /** @description How many of the best candidates the reader reads together with `q`: as many as fit `read_budget_ms`, as many as it ever reads, or none. */
+                read?: "auto" | "always" | "off";
+                /** @description How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`. */
+                read_budget_ms?: number;
                 /** @description Which hits are admitted by their scores, possibly none: `recall` rather too many, `strict` rather too few, `balanced` between them, `all` every hit. If the query asks for several things, the hits of each are admitted by themselves. */
                 admit?: "all" | "recall" | "balanced" | "strict";
             };
@@ -4457,7 +4501,7 @@ export interface operations {
                         defined?: components["schemas"]["Definition"][];
                         /**
                          * Format: double
-                         * @description Time in expansion and ranking, milliseconds.
+                         * @description Time in expansion, ranking and reading, milliseconds.
                          */
                         graph_ms: number;
                         /** @description Hits, best first. Omitted if there are none. */
@@ -4467,6 +4511,11 @@ export interface operations {
                          * @description Time in the lexical arm, milliseconds.
                          */
                         lexical_ms: number;
+                        /**
+                         * Format: uint
+                         * @description How many candidates were read by the reader.
+                         */
+                        read: number;
                         /**
                          * Format: double
                          * @description Time in the embedding of the query and the cue arm, milliseconds.
@@ -4516,6 +4565,13 @@ export interface operations {
                     paths?: components["schemas"]["Folder"][];
                     /** @description Free text. */
                     q?: string;
+                    /**
+                     * @description How many of the best candidates the reader reads: as many as fit `read_budget_ms`, as many as it ever reads, or none.
+                     * @enum {unknown}
+                     */
+                    read?: "auto" | "always" | "off";
+                    /** @description How long the reader may take with `read=auto`, in milliseconds. By default the setting `model.read_budget_ms`. */
+                    read_budget_ms?: number;
                     since?: components["schemas"]["QueryTime"];
                     tags?: components["schemas"]["QueryTag"][];
                     tags_all?: components["schemas"]["QueryTag"][];
@@ -4545,7 +4601,7 @@ export interface operations {
                         defined?: components["schemas"]["Definition"][];
                         /**
                          * Format: double
-                         * @description Time in expansion and ranking, milliseconds.
+                         * @description Time in expansion, ranking and reading, milliseconds.
                          */
                         graph_ms: number;
                         /** @description Hits, best first. Omitted if there are none. */
@@ -4555,6 +4611,11 @@ export interface operations {
                          * @description Time in the lexical arm, milliseconds.
                          */
                         lexical_ms: number;
+                        /**
+                         * Format: uint
+                         * @description How many candidates were read by the reader.
+                         */
+                        read: number;
                         /**
                          * Format: double
                          * @description Time in the embedding of the query and the cue arm, milliseconds.

@@ -4,6 +4,7 @@ export type TimeField = "occurred" | "created" | "updated";
 /** What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others. */
 export type Current = "first" | "only" | "any";
 export type Admission = "all" | "recall" | "balanced" | "strict";
+export type Reading = "auto" | "always" | "off";
 /** A way of finding a memory: by the words of the query, by a cue near it, or by a relation to one of the best hits. */
 export type Arm = "lexical" | "cue" | "graph";
 /** What keeps a memory out of the hits. `filter` includes memories that are later than `as_of`. */
@@ -265,6 +266,8 @@ export interface Retrieved {
     lexical_ms: number;
     graph_ms: number;
     cold_start: boolean;
+    /** How many candidates were read together with the query. Absent from a server that does not do so. */
+    read?: number;
     /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
     warnings?: string[];
 }
@@ -560,11 +563,18 @@ export interface Filters {
     current?: Current;
     /** Which hits their scores admit, possibly none. Default: all; for a context `balanced`. */
     admit?: Admission;
+    /**
+     * How many of the best candidates a model of the server reads with the query: as many as it can in `read_budget_ms`, as many
+     * as it ever does, or none. Default: auto.
+     */
+    read?: Reading;
+    /** How long the reading may take with `read: "auto"`, milliseconds. Default: the setting of the server. */
+    read_budget_ms?: number;
     min_score?: number;
     limit?: number;
 }
 /** Filters and order of `memories`. */
-export interface MemoriesFilters extends Omit<Filters, "user" | "namespace" | "admit" | "min_score" | "limit"> {
+export interface MemoriesFilters extends Omit<Filters, "user" | "namespace" | "admit" | "read" | "read_budget_ms" | "min_score" | "limit"> {
     namespace?: string;
     /** Default: newest first. */
     order?: "newest" | "oldest" | "title";
