@@ -118,6 +118,8 @@ mod paths;
 mod pets;
 /// Profiles of the user, of speakers and of others.
 mod profile;
+/// The built-in reader on texts that it was not trained on.
+mod reader;
 /// Memories extracted again from stored conversations.
 mod reextraction;
 /// Retrieval: restarts, damaged indexes, large memories, concurrent queries, ranking.
