@@ -1,5 +1,5 @@
 //! The built-in reader on situations that it was not trained on (`models/data`): a change of its weights, of its network or
-//! of the word pieces that makes it worse fails here.
+//! of the word pieces that makes it worse fails here. As shipped, the figures are 0.731, 0.904, 0.921 and 0.978.
 
 use std::path::Path;
 
@@ -81,7 +81,7 @@ fn the_memory_that_answers_is_first_and_a_question_without_an_answer_has_a_lower
     let first = right as f64 / answerable.len() as f64;
     let area = area(&answerable, &near_misses);
     println!("{} questions: right first {first:.3}, near misses {area:.3}", answerable.len() + near_misses.len());
-    assert!(answerable.len() > 100 && first > 0.5 && area > 0.5, "right first {first:.3}, near misses {area:.3}");
+    assert!(answerable.len() > 100 && first > 0.7 && area > 0.87, "right first {first:.3}, near misses {area:.3}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_statement_that_ends_another_is_told_from_one_that_does_not() {
     }
     let area = area(&ending, &others);
     println!("{} changes of {} pairs: {area:.3}", ending.len(), ending.len() + others.len());
-    assert!(ending.len() > 20 && area > 0.5, "{area:.3}");
+    assert!(ending.len() > 20 && area > 0.89, "{area:.3}");
 }
 
 #[test]
@@ -123,5 +123,5 @@ fn a_turn_without_anything_to_keep_is_told_from_one_with_something() {
     }
     let share = right as f64 / f64::from(all);
     println!("{all} turns: {share:.3}");
-    assert!(all > 100 && share > 0.5, "{share:.3}");
+    assert!(all > 100 && share > 0.95, "{share:.3}");
 }
