@@ -96,8 +96,7 @@ fn a_statement_that_ends_another_is_told_from_one_that_does_not() {
                     .find(|change| change[0] == earlier["id"] && change[1] == later["id"])
                     .map_or("compatible", |change| change[2].as_str().expect("a relation"));
                 let (first, second) = (text(earlier, "id"), text(later, "id"));
-                let found =
-                    reader().relation(memory(&situation, first), memory(&situation, second)).expect("reads");
+                let found = reader().relation(memory(&situation, first), memory(&situation, second)).expect("reads");
                 let scores = if ENDING.contains(&relation) { &mut ending } else { &mut others };
                 scores.push(found.supersedes());
             }

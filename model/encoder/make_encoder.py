@@ -52,18 +52,22 @@ def tensors_of(folder):
     return tensors
 
 
+def write(tensors, source, path):
+    """Writes the file of a model, with its checksum in the head."""
+    plain = save(tensors)
+    data = plain[8 + int.from_bytes(plain[:8], "little"):]
+    values = {"source": source, "sha256": hashlib.sha256(data).hexdigest()}
+    with open(path, "wb") as file:
+        file.write(save(tensors, metadata=values))
+    print(f"{path}: {os.path.getsize(path) / 2**20:.1f} MiB, {len(tensors)} tensors, sha256 {values['sha256']}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", help="folder of the model; that of the package by default")
     parser.add_argument("--out", required=True, metavar="FILE")
     a = parser.parse_args()
-    tensors = tensors_of(a.folder or folder_of_package())
-    plain = save(tensors)
-    data = plain[8 + int.from_bytes(plain[:8], "little"):]
-    values = {"source": "all-MiniLM-L6-v2", "sha256": hashlib.sha256(data).hexdigest()}
-    with open(a.out, "wb") as file:
-        file.write(save(tensors, metadata=values))
-    print(f"{a.out}: {os.path.getsize(a.out) / 2**20:.1f} MiB, {len(tensors)} tensors, sha256 {values['sha256']}")
+    write(tensors_of(a.folder or folder_of_package()), "all-MiniLM-L6-v2", a.out)
 
 
 if __name__ == "__main__":

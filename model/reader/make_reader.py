@@ -10,16 +10,14 @@ training does not change. Each row of a layer's matrix becomes integers from -12
 that follows it.
 """
 import argparse
-import hashlib
 import os
 import sys
 
 import numpy as np
 import torch
-from safetensors.numpy import save
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "encoder"))
-from make_encoder import quantised  # noqa: E402
+from make_encoder import quantised, write  # noqa: E402
 
 LAYERS = "encoder.weights."
 
@@ -44,13 +42,7 @@ def main():
     parser.add_argument("checkpoint")
     parser.add_argument("--out", required=True, metavar="FILE")
     a = parser.parse_args()
-    tensors = tensors_of(a.checkpoint)
-    plain = save(tensors)
-    data = plain[8 + int.from_bytes(plain[:8], "little"):]
-    values = {"source": "models/reader", "sha256": hashlib.sha256(data).hexdigest()}
-    with open(a.out, "wb") as file:
-        file.write(save(tensors, metadata=values))
-    print(f"{a.out}: {os.path.getsize(a.out) / 2**20:.1f} MiB, {len(tensors)} tensors, sha256 {values['sha256']}")
+    write(tensors_of(a.checkpoint), "models/reader", a.out)
 
 
 if __name__ == "__main__":

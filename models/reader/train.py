@@ -92,8 +92,8 @@ class Reader(torch.nn.Module):
         return total / len(batch)
 
 
-def examples(reader, situation):
-    """Returns the examples of a situation: the head, its input, and the label."""
+def examples_of_relevance(reader, situation):
+    """Returns the examples of relevance of a situation: the head, its input, and the label."""
     found = []
     texts = situations.texts(situation)
     order = measure.nearest(reader, situation)
@@ -104,6 +104,13 @@ def examples(reader, situation):
             if is_right or wrong < WRONG_PER_QUESTION:
                 found.append(("relevance", reader.question(question["q"], texts[memory]), int(is_right)))
             wrong += not is_right
+    return found
+
+
+def other_examples(reader, situation):
+    """Returns the examples of the other heads."""
+    found = []
+    texts = situations.texts(situation)
     unrelated = []
     for earlier, later, relation in situations.pairs(situation):
         example = ("change", reader.pair(texts[earlier], texts[later]), situations.RELATIONS.index(relation))
@@ -129,10 +136,12 @@ def mined(reader, path):
 
 def all_examples(reader, training, path):
     """Returns the examples of situations. Those of relevance are of a file of `mine.py`, if there is one."""
-    found = [example for situation in training for example in examples(reader, situation)]
-    if path is None:
-        return found
-    return [example for example in found if example[0] != "relevance"] + mined(reader, path)
+    found = []
+    for situation in training:
+        if path is None:
+            found += examples_of_relevance(reader, situation)
+        found += other_examples(reader, situation)
+    return found if path is None else found + mined(reader, path)
 
 
 def batches(data):

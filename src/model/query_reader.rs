@@ -27,7 +27,7 @@ const TITLE_BYTES_MAX: usize = 80;
 const PASSAGES_MAX: usize = 2;
 /// Bytes of the shortest word with a digit that is a code.
 const CODE_BYTES_MIN: usize = 3;
-/// Words of a query that is a name or a keyword, and no question.
+/// The most words of a short query. Longer ones are usually questions.
 const EXACT_WORDS_MAX: usize = 2;
 /// Bytes of a memory in which passages are looked for.
 const MEMORY_BYTES_MAX: usize = 256 << 10;
@@ -128,11 +128,11 @@ impl fmt::Debug for QueryReader {
     }
 }
 
-/// What a query asks for in so many words, which a reader must not judge: numbers, codes and names.
+/// The words of a query that a memory must contain exactly to keep at least its score.
 enum ExactlyAsked {
     /// The words with a digit.
     Codes(Vec<String>),
-    /// The content words of a query that is no question.
+    /// The content words of a short query, such as a name.
     Words(HashSet<String>),
     /// Nothing.
     Nothing,

@@ -36,7 +36,7 @@ pub struct RetrievalRequest {
     /// are not read.
     #[serde(with = "jiff::fmt::serde::tz::optional")]
     pub zone: Option<TimeZone>,
-    /// What hits have beside the memory.
+    /// What is added to each hit.
     pub detail: HitDetail,
     /// Which candidates the reader reads.
     pub reading: Reading,
@@ -45,7 +45,7 @@ pub struct RetrievalRequest {
     pub budget: ReplyBudget,
 }
 
-/// What hits have beside the memory.
+/// What is added to each hit.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct HitDetail {
     /// Whether history, last diff, relations and cues are added.
